@@ -18,8 +18,6 @@ TOML: dict[str, Any] = tomllib.loads(
     (Path(rocperf.hardware.__file__).parent / "gpus.toml").read_text(encoding="utf-8")
 )
 TARGETS = [
-    ,
-]
     "gfx906",
     "gfx908",
     "gfx90a",
