@@ -1,0 +1,31 @@
+"""What plugin authors and rocperf's own tests test with.
+
+Names are resolved when first used: importing this package loads nothing else.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+#: Public name -> module of this package that holds it.
+_HOMES = {
+    "SCENARIOS": "simulator",
+    "generate": "simulator",
+    "profile": "simulator",
+    "install": "standin",
+    "played_machine": "standin",
+}
+
+__all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] -- resolved by __getattr__
+
+
+def __getattr__(name: str) -> object:
+    """Import the module that holds a public name."""
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
