@@ -17,7 +17,7 @@ from rocperf.testing.simulator.request import Observed
 from rocperf.testing.simulator.rocpd_schema import columns, create
 
 _FIRST_COUNTER = 1000
-_PRAGMAS = ("page_size=1024", "journal_mode=off", "synchronous=off")
+_PRAGMAS = ("journal_mode=off", "synchronous=off")
 
 
 def guid_of(observed: Observed) -> str:
@@ -29,8 +29,17 @@ def guid_of(observed: Observed) -> str:
     return f"{digits[:8]}-{digits[8:12]}-7{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
 
 
-def write_rocpd(observed: Observed, prefix: Path) -> list[Path]:
+def write_rocpd(observed: Observed, prefix: Path, page_size: int = 4096) -> list[Path]:
     """Write ``<prefix>_results.db`` if anything was recorded; an older one is replaced.
+
+    Parameters
+    ----------
+    observed
+        What was recorded.
+    prefix
+        Where to, without ``_results.db``.
+    page_size
+        Bytes of a database page: small ones make small files of many tables.
 
     Returns
     -------
@@ -44,7 +53,7 @@ def write_rocpd(observed: Observed, prefix: Path) -> list[Path]:
     path.unlink(missing_ok=True)
     connection = sqlite3.connect(path)
     try:
-        for pragma in _PRAGMAS:
+        for pragma in (f"page_size={page_size}", *_PRAGMAS):
             connection.execute(f"PRAGMA {pragma}")
         with connection:
             _Database(observed, connection).write()

@@ -95,7 +95,7 @@ class Scenario:
 
 
 def _kernel(kernel: Kernel, grid: tuple[int, int, int], workgroup: tuple[int, int, int], size: int,
-            times: int = 5) -> Callable[[Program], None]:  # fmt: skip
+            times: int = 3) -> Callable[[Program], None]:  # fmt: skip
     """Copy `size` bytes in once, launch several times, copy out once; pinned memory."""
 
     def play(program: Program) -> None:
@@ -128,17 +128,17 @@ def _copies(program: Program, *, pinned: bool, size: int, times: int) -> None:
 
 
 def _pageable(program: Program) -> None:
-    _copies(program, pinned=False, size=96 * _MIB, times=3)
+    _copies(program, pinned=False, size=96 * _MIB, times=2)
 
 
 def _pinned(program: Program) -> None:
-    _copies(program, pinned=True, size=96 * _MIB, times=3)
+    _copies(program, pinned=True, size=96 * _MIB, times=2)
 
 
 def _many_small(program: Program) -> None:
     size = 4096
     host, device = program.host_malloc(size), program.malloc(size)
-    for _ in range(60):
+    for _ in range(20):
         program.copy(device, host, size)
     program.launch(ADD, (_MIB, 1, 1), (256, 1, 1))
     program.synchronize()
@@ -149,7 +149,7 @@ def _overlapped(program: Program) -> None:
     streams = [program.stream() for _ in range(2)]
     hosts = [program.host_malloc(size) for _ in streams]
     devices = [program.malloc(size) for _ in streams]
-    for step in range(8):
+    for step in range(6):
         lane = step % 2
         program.copy_async(devices[lane], hosts[lane], size, streams[lane])
         program.launch(LDS_HEAVY, (size // 4, 1, 1), (256, 1, 1), stream=streams[lane])
@@ -216,7 +216,7 @@ SCENARIOS: dict[str, Scenario] = {
                  _pageable),
         Scenario("pinned_copies", "The same copies from and to pinned memory: nothing is wrong.",
                  _pinned),
-        Scenario("many_small_copies", "Sixty copies of 4 KiB: each costs its latency.",
+        Scenario("many_small_copies", "Twenty copies of 4 KiB: each costs its latency.",
                  _many_small),
         Scenario("overlapped_copies", "Two streams: copies run beside kernels.", _overlapped),
         Scenario("demo", "A conflicted transpose, a strided copy, a kernel with few waves and "
