@@ -138,7 +138,7 @@ def _pinned(program: Program) -> None:
 def _many_small(program: Program) -> None:
     size = 4096
     host, device = program.host_malloc(size), program.malloc(size)
-    for _ in range(20):
+    for _ in range(16):
         program.copy(device, host, size)
     program.launch(ADD, (_MIB, 1, 1), (256, 1, 1))
     program.synchronize()
@@ -216,7 +216,7 @@ SCENARIOS: dict[str, Scenario] = {
                  _pageable),
         Scenario("pinned_copies", "The same copies from and to pinned memory: nothing is wrong.",
                  _pinned),
-        Scenario("many_small_copies", "Twenty copies of 4 KiB: each costs its latency.",
+        Scenario("many_small_copies", "Sixteen copies of 4 KiB: each costs its latency.",
                  _many_small),
         Scenario("overlapped_copies", "Two streams: copies run beside kernels.", _overlapped),
         Scenario("demo", "A conflicted transpose, a strided copy, a kernel with few waves and "

@@ -46,7 +46,7 @@ def install(folder: Path) -> Path:
     )
     path = folder / "rocprofv3"
     path.write_text(
-        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(code)} "$@"\n',
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -c {shlex.quote(code)} "$@"\n',
         encoding="utf-8",
     )
     path.chmod(0o755)
