@@ -1,0 +1,104 @@
+"""Every error that a user can meet: what happened, and what to do about it.
+
+The exit codes are part of the command line's contract: 0 fine, 1 a gate was reached,
+2 usage, configuration or refused input, 3 environment, 4 nothing collected or nothing to
+analyse, 5 partial result under ``--strict``, 6 profile busy, 7 no space left,
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RocperfError(Exception):
+    """An error to be shown without a traceback; raised only through its leaves.
+
+    Parameters
+    ----------
+    message
+        What went wrong, in one sentence, naming the thing it went wrong with.
+    hint
+        What to do next: a command or an edit.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive the trip from a worker process with message and hint."""
+        return (_rebuild, (type(self), self.message, self.hint))
+
+
+def _rebuild(kind: type[RocperfError], message: str, hint: str | None) -> RocperfError:
+    return kind(message, hint=hint)
+
+
+class UsageError(RocperfError):
+    """The command line asks for something that cannot be meant."""
+
+    exit_code = 2
+
+
+class ConfigError(RocperfError):
+    """An option has an unknown name or a value outside its bounds."""
+
+    exit_code = 2
+
+
+class PluginError(RocperfError):
+    """A plugin is declared wrongly, or failed while loading."""
+
+    exit_code = 2
+
+
+class InputError(RocperfError):
+    """A file is refused: unknown, damaged, from another tool, or too new."""
+
+    exit_code = 2
+
+
+class MetricError(RocperfError):
+    """A metric, counter or formula is unknown or malformed."""
+
+    exit_code = 2
+
+
+class MachineError(RocperfError):
+    """The machine lacks something: rocprofv3, a GPU, a permission."""
+
+    exit_code = 3
+
+
+class NothingError(RocperfError):
+    """Nothing was collected, or there is nothing to analyse."""
+
+    exit_code = 4
+
+
+class PartialError(RocperfError):
+    """A result is incomplete, and ``--strict`` makes that a failure."""
+
+    exit_code = 5
+
+
+class BusyError(RocperfError):
+    """A profile is held by another program."""
+
+    exit_code = 6
+
+
+class SpaceError(RocperfError):
+    """The disk is full."""
+
+    exit_code = 7
+
+
+class InterruptedRunError(RocperfError):
+    """The user stopped the work; what was finished is kept."""
+
+    exit_code = 130

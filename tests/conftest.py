@@ -1,0 +1,41 @@
+"""Where recorded traces are, and how a test asks for one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def traces_folder() -> Path:
+    """Where recorded traces are read from: ``ROCPERF_TRACES`` or the folder beside this one."""
+    return Path(os.environ.get("ROCPERF_TRACES") or ROOT.parent / "shared" / "traces")
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Callable[[str], Path]:
+    """Return the path of a recorded trace, or skip where there are none."""
+    folder = traces_folder()
+
+    def find(name: str) -> Path:
+        if not folder.is_dir():
+            pytest.skip(f"no recorded traces at {folder}")
+        path = folder / name
+        assert path.exists(), f"{path} is missing"
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def golden(recorded: Callable[[str], Path]) -> Callable[[str], Path]:
+    """Return the path of a file of golden values, or skip where there are none."""
+
+    def find(name: str) -> Path:
+        return recorded(".").parent / "golden" / name
+
+    return find
