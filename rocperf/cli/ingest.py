@@ -1,0 +1,98 @@
+"""``rocperf ingest``: profiler output into one profile."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rocperf.cli.progress import Progress
+
+
+def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    """Declare the verb."""
+    verb = verbs.add_parser(
+        "ingest",
+        parents=[shared],
+        help="read profiler output into a profile",
+        description="Read files or folders of rocprofv3, rocprofiler-compute, omniperf or "
+        "rocprof output into one profile. Formats are recognised by content.",
+    )
+    verb.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file or a folder")
+    verb.add_argument(
+        "-o", "--output", type=Path, help="profile to write (default: <name of the input>.rocperf)"
+    )
+    how = verb.add_mutually_exclusive_group()
+    how.add_argument("--force", action="store_true", help="replace an existing profile")
+    how.add_argument("--append", action="store_true", help="add runs to an existing profile")
+    verb.add_argument("--merge", action="store_true", help="join several workloads into one")
+    verb.add_argument("--strict", action="store_true", help="fail (5) when anything was odd")
+    verb.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ingest and say where the profile is."""
+    from rocperf.cli.progress import Progress
+    from rocperf.ingest.load import default_output, ingest
+
+    progress = Progress(quiet=arguments.quiet)
+    output = arguments.output or default_output(arguments.paths)
+    mode = "replace" if arguments.force else "append" if arguments.append else "create"
+    path = ingest(
+        arguments.paths,
+        output,
+        mode=mode,
+        merge=arguments.merge,
+        strict=arguments.strict,
+        on_event=lambda event: show_event(progress, event, verbose=arguments.verbose),
+    )
+    progress.clear()
+    summarise(path, progress)
+    print(path)
+    return 0
+
+
+def show_event(progress: Progress, event: object, *, verbose: bool = False) -> None:
+    """Show one event of an ingest: a changing line for progress, a lasting one for a note."""
+    from rocperf.ingest.load import Note
+    from rocperf.ingest.load import Progress as Rows
+
+    if isinstance(event, Rows):
+        done = f"{event.bytes / 1e6:,.0f} of {event.total_bytes / 1e6:,.0f} MB"
+        progress.show(f"{event.file}: {event.rows:,} rows, {done}, {event.rate:,.0f} rows/s")
+    elif isinstance(event, Note) and (verbose or event.severity != "info"):
+        progress.say(f"{event.severity}: {event.message}")
+
+
+def summarise(path: Path, progress: Progress) -> None:
+    """Say on standard error what the profile holds."""
+    from rocperf.profile import open_profile
+
+    with open_profile(path) as profile:
+        counts = profile.sql(
+            "SELECT (SELECT count(*) FROM runs) AS runs,"
+            " (SELECT count(*) FROM all_dispatches) AS dispatches,"
+            " (SELECT count(*) FROM counter_values) AS counters,"
+            " (SELECT count(*) FROM copies) AS copies,"
+            " (SELECT count(*) FROM api_calls) AS calls,"
+            " (SELECT count(*) FROM notes WHERE severity <> 'info') AS notes"
+        ).row(0, named=True)
+    words = {
+        "runs": "run",
+        "dispatches": "dispatch",
+        "counters": "counter value",
+        "copies": "copy",
+        "calls": "API call",
+        "notes": "note",
+    }
+    parts = [f"{n:,} {_plural(words[key], n)}" for key, n in counts.items() if n]
+    progress.say(", ".join(parts) or "nothing")
+
+
+def _plural(word: str, n: int) -> str:
+    if n == 1:
+        return word
+    if word.endswith("y"):
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith("ch") else "s")

@@ -1,0 +1,227 @@
+"""Collect, ingest, analyse: what the command line, the screen and a notebook all call."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocperf import engine
+from rocperf.errors import UsageError
+from rocperf.model import Completed, Outcome, RankedFinding, Severity
+from rocperf.plugin import AnalysisType, Plugins, configure
+from rocperf.profile import Profile, is_profile, open_profile
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which analyses to run, how configured, and on what part of the profile.
+
+    Parameters
+    ----------
+    only
+        Ids to run; empty for all.
+    files
+        Plugin files to load as well.
+    options
+        Settings, each ``id.option=value``.
+    region
+        Name of the roctx range to look inside of; None for everything.
+    """
+
+    only: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    options: tuple[str, ...] = ()
+    region: str | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a report says of the profile itself.
+
+    Parameters
+    ----------
+    wall_ns
+        Wall time of the longest process, nanoseconds; None when only counter runs exist.
+    kernel_ns
+        Sum of kernel durations, nanoseconds; None when no duration is known.
+    serialised
+        True when times come from counter runs, which run one kernel at a time.
+    """
+
+    path: str
+    id: str
+    gpus: tuple[str, ...]
+    command: str | None
+    runs: int
+    counter_runs: int
+    wall_ns: int | None
+    kernel_ns: int | None
+    serialised: bool
+    dispatches: int
+    kernels: int
+    copies: int
+    notes: tuple[tuple[str, str, int], ...]
+    region: str | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcomes of every analysis, with the profile that they are about."""
+
+    summary: Summary
+    outcomes: tuple[Outcome, ...]
+    titles: dict[str, str]
+    short_names: dict[str, str]
+
+    @property
+    def findings(self) -> tuple[RankedFinding, ...]:
+        """Every finding, the one that could save most first."""
+        found = [f for o in self.outcomes if isinstance(o, Completed) for f in o.findings]
+        return tuple(sorted(found, key=_rank))
+
+
+def _rank(ranked: RankedFinding) -> tuple[int, int, str, str]:
+    finding = ranked.finding
+    return (-ranked.severity, -(finding.saves_ns or 0), finding.rule, finding.subject.name)
+
+
+def profile_path(
+    paths: Sequence[Path], *, on_event: Callable[[object], None] | None = None
+) -> Path:
+    """Find the profile that is meant: the file itself, or raw output read into the cache.
+
+    Parameters
+    ----------
+    paths
+        One profile, or profiler output.
+    on_event
+        Told of progress and notes while raw output is read.
+
+    Raises
+    ------
+    InputError
+        If nothing readable is there.
+    """
+    if len(paths) == 1 and is_profile(paths[0]):
+        return paths[0]
+    if any(is_profile(path) for path in paths):
+        raise UsageError(
+            "one profile at a time, or raw output", hint="rocperf ingest --append adds runs"
+        )
+    from rocperf.ingest.load import cached_profile
+
+    return cached_profile(paths, on_event=on_event)
+
+
+def installed(files: Sequence[Path] = ()) -> Plugins:
+    """Load the installed plugins and the given files."""
+    plugins = Plugins.installed()
+    for file in files:
+        plugins.add_file(file)
+    return plugins
+
+
+def select(plugins: Plugins, only: Sequence[str]) -> dict[str, AnalysisType]:
+    """Pick analyses by id; all when `only` is empty.
+
+    Raises
+    ------
+    UsageError
+        If an id is unknown.
+    """
+    known = plugins.analyses()
+    for name in only:
+        if name not in known:
+            raise UsageError(
+                f"there is no analysis {name!r}", hint=f"one of: {', '.join(sorted(known))}"
+            )
+    return {name: known[name] for name in known if not only or name in only}
+
+
+def analyze(
+    path: Path,
+    selection: Selection | None = None,
+    *,
+    on_outcome: Callable[[str], None] | None = None,
+) -> Result:
+    """Run analyses over a profile.
+
+    Parameters
+    ----------
+    path
+        A profile.
+    selection
+        Which analyses; all by default.
+    on_outcome
+        Told the id of each analysis as it ends.
+
+    Returns
+    -------
+    Result
+        One outcome per analysis.
+    """
+    selection = selection or Selection()
+    plugins = installed(selection.files)
+    chosen = select(plugins, selection.only)
+    analyses = configure(chosen, selection.options)
+
+    def tell(outcome: Outcome) -> None:
+        if on_outcome is not None:
+            on_outcome(outcome.analysis)
+
+    with open_profile(path, region=selection.region) as profile:
+        outcomes = engine.analyze(profile, analyses, external=plugins.external(), on_outcome=tell)
+        return Result(
+            summary=summarise(profile, path, selection.region),
+            outcomes=tuple(outcomes),
+            titles={name: kind.title for name, kind in chosen.items()},
+            short_names=_short_names(profile),
+        )
+
+
+def summarise(profile: Profile, path: Path, region: str | None = None) -> Summary:
+    """Count what a report's first lines say."""
+    row = profile.sql(
+        "SELECT (SELECT count(*) FROM runs) AS runs,"
+        " (SELECT count(*) FROM runs WHERE role = 'counters') AS counter_runs,"
+        " (SELECT count(*) FROM dispatches) AS dispatches,"
+        " (SELECT count(DISTINCT kernel_id) FROM dispatches) AS kernels,"
+        " (SELECT count(*) FROM copies) AS copies,"
+        " (SELECT any_value(command ORDER BY run_id) FROM runs) AS command"
+    ).row(0, named=True)
+    notes = profile.sql(
+        "SELECT severity, message, coalesce(rows, 1)::BIGINT AS rows FROM notes"
+        " WHERE severity <> 'info' ORDER BY severity, code, message"
+    )
+    return Summary(
+        path=str(path),
+        id=profile.id,
+        gpus=tuple(dict.fromkeys(f"{g.product or 'GPU'} ({g.target})" for g in profile.gpus)),
+        wall_ns=profile.wall_ns,
+        kernel_ns=profile.kernel_ns,
+        serialised=profile.serialised,
+        notes=tuple(notes.iter_rows()),
+        region=region,
+        **row,
+    )
+
+
+def _short_names(profile: Profile) -> dict[str, str]:
+    rows = profile.sql("SELECT name, short_name FROM kernels")
+    return dict(rows.iter_rows())
+
+
+def worst(result: Result) -> Severity | None:
+    """Return the severity of the worst finding; None when there is none."""
+    return max((ranked.severity for ranked in result.findings), default=None)
+
+
+def demo_folder() -> tempfile.TemporaryDirectory[str]:
+    """Make the folder that a demo's stand-in and machine live in."""
+    return tempfile.TemporaryDirectory(prefix="rocperf-demo-")
+
+
+Event = Any

@@ -1,0 +1,1 @@
+"""Outcomes to text, one format a file."""
