@@ -6,13 +6,16 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rocperf import engine
 from rocperf.errors import UsageError
 from rocperf.model import Completed, Outcome, RankedFinding, Severity
 from rocperf.plugin import AnalysisType, Plugins, configure
 from rocperf.profile import Profile, is_profile, open_profile
+
+if TYPE_CHECKING:
+    from rocperf.collect import Collected, Plan
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,33 @@ def analyze(
         )
 
 
+def metrics_needed(selection: Selection) -> tuple[str, ...]:
+    """Name the metrics that the selected analyses declare, most needed first."""
+    kinds = select(installed(selection.files), selection.only)
+    each = (metric for kind in kinds.values() for metric in kind.requires.every_metric())
+    return tuple(dict.fromkeys(each))
+
+
+def collect(plan: Plan, *, on_event: Callable[[object], None]) -> Collected:
+    """Run a plan and read what came back into its profile.
+
+    Parameters
+    ----------
+    plan
+        From `rocperf.collect.prepare`.
+    on_event
+        Told of every pass, and of progress while files are read.
+
+    Raises
+    ------
+    NothingError
+        If nothing was collected.
+    """
+    from rocperf.collect import collect as run_plan
+
+    return run_plan(plan, on_event)
+
+
 def summarise(profile: Profile, path: Path, region: str | None = None) -> Summary:
     """Count what a report's first lines say."""
     row = profile.sql(
@@ -222,6 +252,3 @@ def worst(result: Result) -> Severity | None:
 def demo_folder() -> tempfile.TemporaryDirectory[str]:
     """Make the folder that a demo's stand-in and machine live in."""
     return tempfile.TemporaryDirectory(prefix="rocperf-demo-")
-
-
-Event = Any
