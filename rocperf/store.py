@@ -1,0 +1,248 @@
+"""Write a profile: always a new generation beside the old one, put in place at the end.
+
+A profile is never changed where it lies. `Store` writes a temporary file in the same folder,
+and `Store.commit` makes it durable and renames it, so that after a failure or a kill the old
+file is as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import duckdb
+
+import rocperf
+from rocperf.errors import BusyError, InputError, SpaceError
+from rocperf.schema import BY_NAME, SCHEMA_VERSION, STORAGE_VERSION, TABLES, VIEWS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Memory that writing may take before it spills to disk. A choice of ours: together with
+#: Python it keeps an ingest under 600 MB.
+MEMORY_LIMIT = "300MB"
+
+_SPILL = ".spill"
+
+
+class Store:
+    """A profile being written.
+
+    Parameters
+    ----------
+    target
+        Where the finished profile will be.
+    temporary
+        The file that is written meanwhile.
+    connection
+        DuckDB connection whose default database is that file.
+    """
+
+    def __init__(
+        self, target: Path, temporary: Path, connection: duckdb.DuckDBPyConnection
+    ) -> None:
+        self.target = target
+        self.connection = connection
+        self._temporary = temporary
+        self._open = True
+
+    @classmethod
+    def create(cls, target: Path, *, replace: bool = False, base: Path | None = None) -> Self:
+        """Begin a profile.
+
+        Parameters
+        ----------
+        target
+            Where it will be.
+        replace
+            Whether a file that is already there may be replaced on commit.
+        base
+            A profile whose rows are copied first, to append to.
+
+        Raises
+        ------
+        InputError
+            If the target exists and must not be replaced, or its folder cannot be written.
+        SpaceError
+            If the disk is full.
+        """
+        if target.exists() and not replace:
+            raise InputError(
+                f"{target} already exists", hint="--force replaces it, --append adds runs to it"
+            )
+        folder = target.parent
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {folder}", hint="make it, or choose another -o")
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"{folder} cannot be written", hint="choose another place with -o")
+        temporary = folder / f".{target.name}.{uuid.uuid4().hex[:12]}.part"
+        with explained(target):
+            connection = duckdb.connect()
+            store = cls(target, temporary, connection)
+            try:
+                store._begin(base)
+            except BaseException:
+                store.abandon()
+                raise
+        return store
+
+    def _begin(self, base: Path | None) -> None:
+        run = self.connection.execute
+        run(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        run("SET preserve_insertion_order = false")
+        run(f"SET temp_directory = {_quoted(str(self._temporary) + _SPILL)}")
+        path = _quoted(str(self._temporary))
+        run(f"ATTACH {path} AS profile (STORAGE_VERSION '{STORAGE_VERSION}')")
+        run("USE profile")
+        for table in (*TABLES, *VIEWS):
+            run(table.ddl)
+        if base is not None:
+            run(f"ATTACH {_quoted(str(base))} AS base (READ_ONLY)")
+            for table in TABLES:
+                if table.name != "meta":
+                    run(f"INSERT INTO {table.name} BY NAME SELECT * FROM base.main.{table.name}")
+            run("DETACH base")
+        facts = {
+            "schema_version": str(SCHEMA_VERSION),
+            "rocperf_version": rocperf.__version__,
+            "profile_id": uuid.uuid4().hex,
+        }
+        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
+
+    def append(self, table: str, frame: pl.DataFrame) -> int:
+        """Add the rows of a frame, by column name; columns that it lacks become NULL.
+
+        Parameters
+        ----------
+        table
+            Name of a stored table.
+        frame
+            Rows, shape (rows, columns).
+
+        Returns
+        -------
+        int
+            How many rows were added.
+
+        Raises
+        ------
+        ValueError
+            If the frame has a column that the table has not: an error of the reader.
+        """
+        unknown = set(frame.columns) - set(BY_NAME[table].column_names)
+        if unknown:
+            raise ValueError(f"{table} has no column {sorted(unknown)}")
+        if frame.height:
+            columns = ", ".join(f'"{name}"' for name in frame.columns)
+            self.connection.register("incoming", frame.to_arrow())
+            try:
+                self.connection.execute(
+                    f"INSERT INTO {table} ({columns}) SELECT {columns} FROM incoming"
+                )
+            finally:
+                self.connection.unregister("incoming")
+        return frame.height
+
+    def note(
+        self,
+        severity: str,
+        code: str,
+        message: str,
+        *,
+        file_id: int | None = None,
+        row: int | None = None,
+        rows: int | None = None,
+        run_id: int | None = None,
+    ) -> None:
+        """Add one note: what was odd, where, and how many rows it concerns."""
+        self.connection.execute(
+            "INSERT INTO notes (severity, code, message, file_id, row, rows, run_id)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [severity, code, message, file_id, row, rows, run_id],
+        )
+
+    def commit(self) -> Path:
+        """Make the profile durable and put it in place.
+
+        Returns
+        -------
+        Path
+            The target.
+        """
+        with explained(self.target):
+            self.connection.execute("CHECKPOINT profile")
+            self._close()
+            _sync(self._temporary)
+            self._temporary.replace(self.target)
+            _sync(self.target.parent)
+        return self.target
+
+    def abandon(self) -> None:
+        """Remove what was written; the target stays as it was."""
+        with contextlib.suppress(duckdb.Error):
+            self._close()
+        wal = self._temporary.with_name(self._temporary.name + ".wal")
+        for path in (self._temporary, wal):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+        spill = Path(str(self._temporary) + _SPILL)
+        if spill.is_dir():
+            for path in spill.iterdir():
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            with contextlib.suppress(OSError):
+                spill.rmdir()
+
+    def _close(self) -> None:
+        if self._open:
+            self._open = False
+            self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.abandon()
+
+
+@contextlib.contextmanager
+def explained(target: Path) -> Iterator[None]:
+    """Turn what DuckDB and the system say of a full disk or a lock into our own errors."""
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        text = str(error)
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if full or "No space left" in text or "Disk quota" in text or "File too large" in text:
+            raise SpaceError(
+                f"no space left while writing {target}", hint="free some, or choose another -o"
+            ) from error
+        if "lock on file" in text:
+            raise BusyError(
+                f"{target} is in use by another program", hint="close it there and try again"
+            ) from error
+        raise
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
