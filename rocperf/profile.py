@@ -1,0 +1,306 @@
+"""A profile: one recorded workload, opened for questions."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import duckdb
+import polars as pl
+
+from rocperf.errors import BusyError, InputError, NothingError
+from rocperf.hardware import Gpu
+from rocperf.metrics.catalogue import counters_of
+from rocperf.metrics.evaluate import evaluate
+from rocperf.model import Requires
+from rocperf.schema import BY_NAME, SCHEMA_VERSION
+
+_MAGIC_AT, _MAGIC = 8, b"DUCK"
+
+#: Memory that questions may take. A choice of ours: all analyses of a million dispatches fit.
+MEMORY_LIMIT = "1GB"
+
+#: First to last recorded event of each process, API calls included; of several the longest.
+#: Clocks of different processes are never mixed.
+_WALL = """
+SELECT max(end_ns - start_ns) FROM runs
+WHERE role = 'timing' AND start_ns IS NOT NULL AND end_ns IS NOT NULL
+"""
+
+
+def is_profile(path: Path) -> bool:
+    """Tell whether a file is a DuckDB database, by its first bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
+
+
+def open_profile(path: str | Path, *, region: str | None = None) -> Profile:
+    """Open a profile for reading.
+
+    Parameters
+    ----------
+    path
+        A ``.rocperf`` file.
+    region
+        Message of a roctx range: only what was launched inside such ranges is seen.
+
+    Raises
+    ------
+    InputError
+        If it is missing, not a profile, or written by a newer rocperf.
+    BusyError
+        If another program holds it for writing.
+    UsageError
+        If there is no range of that message.
+
+    Examples
+    --------
+    >>> with rocperf.open("app.rocperf") as profile:  # doctest: +SKIP
+    ...     profile.sql("SELECT short_name FROM kernels")
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"there is no file {path}", hint="rocperf collect or ingest makes one")
+    if not is_profile(path):
+        raise InputError(
+            f"{path}: not a DuckDB file, so not a profile", hint="rocperf ingest reads raw output"
+        )
+    profile = Profile(_connect(path), path)
+    try:
+        profile._check_version()
+        if region is not None:
+            from rocperf.profile_region import restrict
+
+            restrict(profile, region)
+    except BaseException:
+        profile.close()
+        raise
+    return profile
+
+
+def _connect(path: Path) -> duckdb.DuckDBPyConnection:
+    settings = {"enable_external_access": "false", "memory_limit": MEMORY_LIMIT}
+    try:
+        return duckdb.connect(str(path), read_only=True, config=settings)  # pyright: ignore[reportArgumentType]
+    except duckdb.Error as error:
+        text = str(error)
+        if "lock" in text:
+            holder = re.search(r"PID (\d+)", text)
+            who = f"PID {holder[1]}" if holder else "another program"
+            raise BusyError(
+                f"{path} is in use by {who}", hint="wait until it has finished, or stop it"
+            ) from error
+        raise InputError(
+            f"{path} cannot be opened: {text.splitlines()[0]}",
+            hint="was it written by a newer rocperf? Then upgrade; else ingest again",
+        ) from error
+
+
+class Profile:
+    """A read-only view of one profile; a context manager.
+
+    Parameters
+    ----------
+    connection
+        Connection to a database with the tables of `rocperf.schema`.
+    path
+        Its file; None when it is in memory.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
+        self._connection = connection
+        self.path = path
+
+    def sql(self, query: str, params: Mapping[str, object] | None = None) -> pl.DataFrame:
+        """Run one query and return its rows.
+
+        Parameters
+        ----------
+        query
+            SQL; parameters are written ``$name``.
+        params
+            Their values.
+
+        Returns
+        -------
+        polars.DataFrame
+            Shape (rows, columns of the query).
+
+        Raises
+        ------
+        InputError
+            If DuckDB refuses the query.
+        """
+        try:
+            relation = self._connection.sql(query, params=dict(params) if params else None)
+            if relation is None:  # pyright: ignore[reportUnnecessaryComparison]
+                return pl.DataFrame()
+            return pl.DataFrame(relation)
+        except duckdb.Error as error:
+            raise InputError(f"the query failed: {error}", hint="see --schema") from error
+
+    def scalar(self, query: str, params: Mapping[str, object] | None = None) -> Any:
+        """Run a query of one value; None when it has no row."""
+        rows = self.sql(query, params)
+        return rows.item(0, 0) if rows.height else None
+
+    def metrics(
+        self, ids: Sequence[str], *, per: Literal["kernel", "dispatch"] = "kernel"
+    ) -> pl.DataFrame:
+        """Evaluate metrics for every kernel or dispatch that has counters.
+
+        Parameters
+        ----------
+        ids
+            Metric ids of the catalogue.
+        per
+            ``kernel`` for ratios of sums, ``dispatch`` for single values.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per kernel (or dispatch) and metric: ``kernel_id``, ``target``, ``metric``,
+            ``value``, ``state``, ``reason``, ``confidence``, ``n`` and more.
+        """
+        return evaluate(self._connection, self.gpu_of, ids, per=per)
+
+    @cached_property
+    def id(self) -> str:
+        """Identity of this generation of the profile."""
+        return str(self.scalar("SELECT value FROM meta WHERE key = 'profile_id'") or "")
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """Runs, one row each."""
+        return self.sql("SELECT * FROM runs ORDER BY run_id")
+
+    @property
+    def notes(self) -> pl.DataFrame:
+        """What was odd, one row each."""
+        return self.sql("SELECT * FROM notes")
+
+    @cached_property
+    def serialised(self) -> bool:
+        """Whether some times come from counter runs, which run one kernel at a time."""
+        return bool(self.scalar("SELECT coalesce(bool_or(serialised), false) FROM dispatches"))
+
+    @cached_property
+    def wall_ns(self) -> int | None:
+        """Wall time of the longest process, nanoseconds; None without a timing run."""
+        value = self.scalar(_WALL)
+        return int(value) if value is not None and value > 0 else None
+
+    @cached_property
+    def kernel_ns(self) -> int | None:
+        """Sum of kernel durations in `dispatches`, nanoseconds; None when none is known."""
+        value = self.scalar(
+            "SELECT sum(end_ns - start_ns)::BIGINT FROM dispatches WHERE end_ns >= start_ns"
+        )
+        return int(value) if value is not None else None
+
+    @cached_property
+    def _agents(self) -> dict[tuple[int, int], Gpu]:
+        rows = self.sql("SELECT * FROM agents WHERE kind = 'GPU'").to_dicts()
+        return {(row["run_id"], row["agent_id"]): Gpu.from_agent(row) for row in rows}
+
+    @cached_property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """GPUs that did work, each once, the busiest first."""
+        used = self.sql(
+            "SELECT run_id, agent_id, count(*) AS n FROM dispatches GROUP BY ALL ORDER BY n DESC,"
+            " run_id, agent_id"
+        )
+        found = [self._agents.get((run, agent)) for run, agent, _ in used.iter_rows()]
+        return tuple(dict.fromkeys(gpu for gpu in found if gpu is not None))
+
+    def gpu_of(self, run_id: int, agent_id: int | None) -> Gpu | None:
+        """Return the GPU of a run's agent; None when the run does not describe it."""
+        return None if agent_id is None else self._agents.get((run_id, agent_id))
+
+    def missing(self, requires: Requires) -> tuple[str, ...]:
+        """Name what the profile lacks, one phrase each; empty when it has everything."""
+        lacking: list[str] = []
+        for table in requires.tables:
+            if not self.scalar(
+                f"SELECT count(*) FROM (SELECT 1 FROM {BY_NAME[table].name} LIMIT 1)"
+            ):
+                lacking.append(f"rows in {table}")
+        lacking += [text for m in requires.metrics if (text := self._lacking(m))]
+        for group in requires.any_of:
+            each = [[text for m in metrics if (text := self._lacking(m))] for metrics in group]
+            if all(each):
+                lacking.append(" or ".join(", ".join(texts) for texts in each))
+        return tuple(lacking)
+
+    @cached_property
+    def _counters(self) -> frozenset[str]:
+        rows = self.sql("SELECT DISTINCT counter FROM counter_values WHERE value IS NOT NULL")
+        return frozenset(rows["counter"].to_list())
+
+    def _lacking(self, metric: str) -> str:
+        targets = sorted({gpu.target for gpu in self._agents.values() if gpu.target})
+        if not targets:
+            return f"{metric} (the GPU is unknown)"
+        needs = {target: counters_of(metric, target) for target in targets}
+        if not any(needs.values()):
+            return f"{metric} (not available on {', '.join(targets)})"
+        for names in needs.values():
+            if names and set(names) <= self._counters:
+                return ""
+        wanted = next(names for names in needs.values() if names)
+        return f"counters {', '.join(n for n in wanted if n not in self._counters)}"
+
+    def command_for(self, analysis: str) -> str:
+        """Return the command that would collect what an analysis needs."""
+        command = self.scalar("SELECT any_value(command ORDER BY run_id) FROM runs")
+        return f"rocperf collect --for {shlex.quote(analysis)} -- {command or './app'}"
+
+    def _check_version(self) -> None:
+        try:
+            found = self._connection.execute(
+                "SELECT key, value FROM meta WHERE key IN ('schema_version', 'rocperf_version')"
+            ).fetchall()
+            facts = dict(found)
+            version = int(facts["schema_version"])
+        except (duckdb.Error, KeyError, ValueError) as error:
+            raise InputError(
+                f"{self.path} is a DuckDB file but not a profile", hint="rocperf ingest makes one"
+            ) from error
+        if version > SCHEMA_VERSION:
+            raise InputError(
+                f"{self.path}: schema {version} (rocperf {facts.get('rocperf_version')}) is newer"
+                f" than {SCHEMA_VERSION}: upgrade rocperf",
+                hint=f"rocperf {facts.get('rocperf_version')} reads it",
+            )
+
+    def require_rows(self) -> None:
+        """Raise `NothingError` when the profile holds no event at all."""
+        tables = ("all_dispatches", "copies", "api_calls", "markers", "pc_samples", "allocations")
+        union = " UNION ALL ".join(f"(SELECT 1 FROM {name} LIMIT 1)" for name in tables)
+        if not self.scalar(f"SELECT count(*) FROM ({union})"):
+            raise NothingError(
+                f"{self.path}: nothing to analyse: no dispatch, copy or call was recorded",
+                hint="its notes say what was read: rocperf query FILE 'SELECT * FROM notes'",
+            )
+
+    def close(self) -> None:
+        """Close the connection; the profile answers no more."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
