@@ -44,13 +44,20 @@ def recognise(path: Path, head: bytes) -> SourceFile | None:
         None when it is none. ``rocprof`` tables have the columns of omniperf 1: they are
         taken for a workload's only when a ``sysinfo.csv`` lies beside.
     """
-    kind, version = _kind(path, _header(head))
+    kind, version = _kind(path, header_of(head))
     if kind is None:
         return None
     return SourceFile(path, FORMAT, kind, version, path.stat().st_size)
 
 
-def _header(head: bytes) -> tuple[str, ...]:
+def header_of(head: bytes) -> tuple[str, ...]:
+    """Split the first line of a file into names.
+
+    Parameters
+    ----------
+    head
+        Its first bytes.
+    """
     line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
     names = line.decode("utf-8", "replace").strip().split(",")
     return tuple(name.strip().strip('"') for name in names)
