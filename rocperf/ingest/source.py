@@ -83,9 +83,15 @@ class Sink(Protocol):
         """Register a file that is read, and return its id."""
         ...
 
-    def append(
-        self, table: str, frame: pl.DataFrame, *, run_id: int, file_id: int | None
-    ) -> None:
+    def refuse(self, source: SourceFile, reason: str) -> None:
+        """Register a file that cannot be read, and why; the others go on."""
+        ...
+
+    def ignore(self, source: SourceFile, reason: str) -> None:
+        """Register a file that is known but not needed, and why."""
+        ...
+
+    def append(self, table: str, frame: pl.DataFrame, *, run_id: int, file_id: int | None) -> None:
         """Add rows: columns of the table without ``run_id``, ``file_id`` and ids of ours.
 
         Rows of ``all_dispatches`` carry ``kernel``, the full name, instead of ``kernel_id``.
@@ -102,6 +108,10 @@ class Sink(Protocol):
         file_id: int | None,
     ) -> int:
         """Add the rows of a query under the rules of `append`; return how many."""
+        ...
+
+    def records(self, file_id: int, *, stored: int, rejected: int) -> None:
+        """Say how many records of a file were stored and how many were not."""
         ...
 
     def note(
