@@ -56,6 +56,8 @@ class LongTable:
         Rows whose times are not whole numbers.
     unusable
         Rows without a dispatch, kernel, GPU or counter.
+    rows
+        Rows staged.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -64,6 +66,7 @@ class LongTable:
     sure: bool
     rounded: int
     unusable: int
+    rows: int
 
     def close(self) -> None:
         """Drop the stage."""
@@ -158,11 +161,12 @@ def stage(path: Path, connection: duckdb.DuckDBPyConnection) -> LongTable:
                 f"{path.name}: column {', '.join(missing)} missing",
                 hint="give the folder as the profiler wrote it",
             )
-        rounded = unusable = 0
+        rounded = unusable = count = 0
         columns: tuple[str, ...] = ()
         for batch in lazy.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
             rows, bad_times, bad_rows = _rows(batch)
             rounded, unusable = rounded + bad_times, unusable + bad_rows
+            count += rows.height
             _insert(connection, rows, first=not columns)
             columns = tuple(rows.columns)
     except pl.exceptions.NoDataError:
@@ -172,7 +176,7 @@ def stage(path: Path, connection: duckdb.DuckDBPyConnection) -> LongTable:
     if not columns:
         raise InputError(f"{path.name}: 0 rows", hint="record the workload again")
     passes, sure = _order(connection)
-    return LongTable(connection, columns, passes, sure, rounded, unusable)
+    return LongTable(connection, columns, passes, sure, rounded, unusable, count)
 
 
 def _rows(batch: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:

@@ -130,10 +130,19 @@ _RAGGED = "its records do not fit its header: give the file as the profiler wrot
 
 
 def batches(table: WideTable) -> Iterator[pl.DataFrame]:
-    """Yield the records of a table as text, a bounded number of cells at a time."""
+    """Yield the records of a table as text, a bounded number of cells at a time.
+
+    Raises
+    ------
+    InputError
+        A record has more fields than the header.
+    """
     width = max(1, len(table.columns.counters) + len(table.columns.identity))
     lazy = scan(table.path)
-    yield from lazy.collect_batches(chunk_size=max(1, CELLS // width), maintain_order=True)
+    try:
+        yield from lazy.collect_batches(chunk_size=max(1, CELLS // width), maintain_order=True)
+    except pl.exceptions.ComputeError as error:
+        raise InputError(f"{table.path.name}: {_first_line(error)}", hint=_RAGGED) from None
 
 
 def dispatches(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocperf.errors import InputError
-from rocperf.ingest.compute_workload.long import stage
+from rocperf.ingest.compute_workload.long import LongTable, stage
 from rocperf.ingest.compute_workload.sysinfo import SystemInfo, read_sysinfo
 from rocperf.ingest.compute_workload.wide import (
     Oddities,
@@ -72,7 +71,7 @@ class Workload:
             self._read_sysinfo(source)
         for kind in _DERIVED:
             for source in self._of_kind.get(kind, ()):
-                self.sink.file(source, None)
+                self.sink.ignore(source, f"{source.path.name} only sums up what is read elsewhere")
         for source in self._of_kind.get("timestamps", ()):
             self._read_times(source)
         for source in self._of_kind.get("counters_long", ()):
@@ -136,7 +135,7 @@ class Workload:
             rows = dispatches(batch, table, odd, static_lds=self._static_lds(table))
             self._append_dispatches(rows, run_id, file_id)
             done += batch.height
-            self.sink.progress(source, done, 0)
+            self.sink.progress(source, done, source.size * done // max(1, table.rows))
         self._note(odd, table, file_id, run_id)
 
     def _static_lds(self, table: WideTable) -> bool:
@@ -172,7 +171,7 @@ class Workload:
                             "counter_instances", instances, run_id=run_id, file_id=file_id
                         )
             done += batch.height
-            self.sink.progress(source, done, 0)
+            self.sink.progress(source, done, source.size * done // max(1, table.rows))
         self._note(odd, table, file_id, None if joined else runs[0])
 
     def _times_run(self, table: WideTable, *, joined: bool) -> int | None:
@@ -206,22 +205,26 @@ class Workload:
                 for values in table.values(index):
                     self.sink.append("counter_values", values, run_id=run_id, file_id=file_id)
                     done += values.height
-                    self.sink.progress(source, done, 0)
+                    share = (index + 1) / table.passes
+                    self.sink.progress(source, done, int(source.size * share))
                 for parts in table.instances(index):
                     self.sink.append("counter_instances", parts, run_id=run_id, file_id=file_id)
         finally:
             table.close()
-        self._note_long(source, file_id, table.rounded, table.unusable, sure=table.sure)
+        self._note_long(source, table, file_id)
 
-    def _note_long(
-        self, source: SourceFile, file_id: int, rounded: int, unusable: int, *, sure: bool
-    ) -> None:
+    def _note_long(self, source: SourceFile, table: LongTable, file_id: int) -> None:
         name = source.path.name
-        if rounded:
-            self._warn("timestamps-rounded", _ROUNDED.format(name, rounded), file_id, rounded)
-        if unusable:
-            self._warn("rows-unusable", _UNUSABLE.format(name, unusable), file_id, unusable)
-        if not sure:
+        self.sink.records(file_id, stored=table.rows, rejected=table.unusable)
+        if table.rounded:
+            self._warn(
+                "timestamps-rounded", _ROUNDED.format(name, table.rounded), file_id, table.rounded
+            )
+        if table.unusable:
+            self._warn(
+                "rows-unusable", _UNUSABLE.format(name, table.unusable), file_id, table.unusable
+            )
+        if not table.sure:
             self._warn(
                 "passes-unsure",
                 f"{name}: its passes overlap in time, so some rows may be in the wrong one",
@@ -231,6 +234,7 @@ class Workload:
     def _note(self, odd: Oddities, table: WideTable, file_id: int, run_id: int | None) -> None:
         """Say what was odd in a wide table."""
         name = table.path.name
+        self.sink.records(file_id, stored=table.rows - odd.bad_rows, rejected=odd.bad_rows)
         if not table.rows:
             self._warn("file-empty", f"{name}: 0 rows", file_id)
         counted = (
@@ -294,6 +298,3 @@ def _pid(table: WideTable) -> int | None:
         return None
     text = str(first[column].first() or "")
     return int(text) if text.isdecimal() else None
-
-
-__all__ = ["InputError", "Workload"]

@@ -89,16 +89,14 @@ def read(sources: list[SourceFile], sink: Sink) -> None:
         if source.kind == "database":
             read_database(source, _stem(source), sink)
         elif source.kind == "stats":
-            sink.file(source, None)
+            sink.ignore(source, f"{source.path.name}: sums are computed anew")
         elif source.kind == "chrome_trace":
             if _stem(source) in databases:
-                sink.file(source, None)
-                sink.note("info", "duplicate", f"{source.path.name}: the database holds the same")
+                sink.ignore(source, f"{source.path.name}: the database holds the same")
             else:
                 read_chrome_trace(source, _stem(source), sink)
         elif source.kind == "timestamps" and _stem(source) in databases:
-            sink.file(source, None)
-            sink.note("info", "duplicate", f"{source.path.name}: the database holds the same")
+            sink.ignore(source, f"{source.path.name}: the database holds the same")
         else:
             # Named after the file: several of a folder are several runs of the program.
             info = SystemInfo(tool="rocprof", tool_version=source.version)

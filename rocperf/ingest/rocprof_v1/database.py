@@ -105,7 +105,10 @@ def _read(database: sqlite3.Connection, source: SourceFile, stem: Path, sink: Si
             sink.append(target, rows, run_id=run_id, file_id=file_id)
             filled += frame.height - rows.height if table == "COPY" else 0
             done += frame.height
+            # Of a database the bytes read are not known before its end.
             sink.progress(source, done, 0)
+    sink.records(file_id, stored=done - filled, rejected=filled)
+    sink.progress(source, done, source.size)
     if filled:
         sink.note(
             "info",
