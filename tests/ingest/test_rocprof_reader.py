@@ -17,7 +17,7 @@ from rocperf.store import Store
 Ask = Callable[[str], list[tuple[object, ...]]]
 
 
-@pytest.fixture()
+@pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Ask]:
     def reading(*paths: Path) -> Ask:
         sources = [s for p in paths if (s := rocprof_v1.recognise(p, p.read_bytes()[:65536]))]

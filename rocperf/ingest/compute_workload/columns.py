@@ -172,12 +172,14 @@ def _too_many(counters: Sequence[CounterColumn]) -> bool:
 def _split_by_block(counters: Sequence[CounterColumn]) -> list[CounterColumn]:
     """Begin a new pass where a block comes again that had ended within the pass."""
     result: list[CounterColumn] = []
-    group, ended, current, slots = 0, set[str](), "", 0
+    ended: set[str] = set()
+    group, current, slots = 0, "", 0
     for each in counters:
         block = block_of(each.counter)
         full = block == "SQ" and slots == SQ_SLOTS
         if (block != current and block in ended) or full:
-            group, ended, slots = group + 1, set(), 0
+            ended.clear()
+            group, slots = group + 1, 0
         elif current and block != current:
             ended.add(current)
         current, slots = block, slots + (block == "SQ")

@@ -215,7 +215,8 @@ def _rows(batch: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, *, first: bool) -> None:
-    connection.register("arriving_rows", rows.to_arrow())
+    arriving: object = rows.to_arrow()
+    connection.register("arriving_rows", arriving)
     try:
         if first:
             connection.execute(
