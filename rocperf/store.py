@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 MEMORY_LIMIT = "300MB"
 
 _SPILL = ".spill"
+_SCRATCH = ".scratch"
 
 
 class Store:
@@ -42,7 +44,8 @@ class Store:
     temporary
         The file that is written meanwhile.
     connection
-        DuckDB connection whose default database is that file.
+        DuckDB connection whose default database is that file. Its database ``scratch``, for
+        rows on their way, is removed in the end.
     """
 
     def __init__(
@@ -98,6 +101,8 @@ class Store:
         run(f"SET memory_limit = '{MEMORY_LIMIT}'")
         run("SET preserve_insertion_order = false")
         run(f"SET temp_directory = {_quoted(str(self._temporary) + _SPILL)}")
+        scratch = _quoted(str(self._temporary) + _SCRATCH)
+        run(f"ATTACH {scratch} AS scratch (STORAGE_VERSION '{STORAGE_VERSION}')")
         path = _quoted(str(self._temporary))
         run(f"ATTACH {path} AS profile (STORAGE_VERSION '{STORAGE_VERSION}')")
         run("USE profile")
@@ -179,6 +184,7 @@ class Store:
         with explained(self.target):
             self.connection.execute("CHECKPOINT profile")
             self._close()
+            self._tidy(self._spill, self._scratch)
             _sync(self._temporary)
             self._temporary.replace(self.target)
             _sync(self.target.parent)
@@ -188,17 +194,24 @@ class Store:
         """Remove what was written; the target stays as it was."""
         with contextlib.suppress(duckdb.Error):
             self._close()
-        wal = self._temporary.with_name(self._temporary.name + ".wal")
-        for path in (self._temporary, wal):
+        self._tidy(self._temporary, self._spill, self._scratch)
+
+    @property
+    def _spill(self) -> Path:
+        return Path(str(self._temporary) + _SPILL)
+
+    @property
+    def _scratch(self) -> Path:
+        return Path(str(self._temporary) + _SCRATCH)
+
+    def _tidy(self, *paths: Path) -> None:
+        for path in paths:
             with contextlib.suppress(OSError):
+                if path.is_dir():
+                    shutil.rmtree(path)
                 path.unlink(missing_ok=True)
-        spill = Path(str(self._temporary) + _SPILL)
-        if spill.is_dir():
-            for path in spill.iterdir():
-                with contextlib.suppress(OSError):
-                    path.unlink()
             with contextlib.suppress(OSError):
-                spill.rmdir()
+                Path(f"{path}.wal").unlink(missing_ok=True)
 
     def _close(self) -> None:
         if self._open:

@@ -1,0 +1,331 @@
+"""Profiler output into one profile: the only way in.
+
+Readers give rows and runs; here they are numbered, matched and committed at once. Until the
+last step nothing is at the target, so a failure or a kill leaves what was there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+
+from rocperf.errors import BusyError, InputError, NothingError, PartialError, RocperfError
+from rocperf.ingest.discover import Workload, discover, readers
+from rocperf.ingest.events import Note, Progress
+from rocperf.ingest.identify import (
+    describe_runs,
+    number_kernels,
+    record_files,
+    runs_without_events,
+)
+from rocperf.ingest.match import match_launches
+from rocperf.ingest.sink import INCOMING, StoreSink
+from rocperf.ingest.source import OnEvent, SourceFile
+from rocperf.schema import SCHEMA_VERSION
+from rocperf.store import Store, explained
+
+__all__ = ["Note", "Progress", "cached_profile", "default_output", "ingest"]
+
+Mode = Literal["create", "replace", "append"]
+
+_CHUNK = 1 << 20
+# Formats whose files stand for themselves: one that fails does not spoil the others.
+_ALONE = frozenset({"rocpd", "rocprofv3-json", "rocprof"})
+
+
+def default_output(paths: Sequence[Path]) -> Path:
+    """Name the profile that is written when the user names none.
+
+    Parameters
+    ----------
+    paths
+        What is read; the first one names the profile.
+
+    Returns
+    -------
+    Path
+        ``<name>.rocperf`` in the current folder.
+    """
+    first = paths[0].resolve()
+    stem = first.name
+    if not first.is_dir():
+        stem = stem.removesuffix(".gz")
+        stem = stem.rsplit(".", 1)[0] or stem
+    return Path(f"{stem or 'profile'}.rocperf")
+
+
+def ingest(
+    paths: Sequence[Path],
+    output: Path,
+    *,
+    mode: str = "create",
+    merge: bool = False,
+    strict: bool = False,
+    on_event: OnEvent | None = None,
+) -> Path:
+    """Read profiler output into a profile.
+
+    Parameters
+    ----------
+    paths
+        Files and folders.
+    output
+        The profile.
+    mode
+        ``create`` refuses an existing file, ``replace`` replaces it, ``append`` adds runs.
+    merge
+        Whether a folder with several workloads may become one profile.
+    strict
+        Whether a refused file or another oddity that lost data fails the whole.
+    on_event
+        Told of `Progress` and `Note`.
+
+    Returns
+    -------
+    Path
+        The profile.
+
+    Raises
+    ------
+    InputError
+        If nothing can be read, the target exists, or a folder holds several workloads.
+    NothingError
+        If what was read holds no events.
+    PartialError
+        Under `strict`, if something was odd; the profile is not written.
+    SpaceError, BusyError
+        If the disk is full, or the profile to append to is in use.
+    """
+    workloads = discover(paths)
+    if not merge:
+        _refuse_several(paths, workloads)
+    base = output if mode == "append" and output.exists() else None
+    if base is not None:
+        _check_base(base)
+    total = sum(source.size for each in workloads for source in each.sources)
+    with (
+        explained(output),
+        Store.create(output, replace=mode != "create", base=base) as store,
+    ):
+        first_run, first_file = _next_ids(store)
+        sink = StoreSink(store, total, on_event, first_run=first_run, first_file=first_file)
+        if base is not None:
+            _take_back_dispatches(store)
+        _read_all(workloads, sink, merge=merge)
+        if strict and sink.notes:
+            raise PartialError(
+                f"{sink.notes} oddities while reading; nothing was written",
+                hint="without --strict they are noted in the profile",
+            )
+        return store.commit()
+
+
+def _refuse_several(paths: Sequence[Path], workloads: Sequence[Workload]) -> None:
+    for path in paths:
+        inside = [each for each in workloads if path.is_dir() and each.root.is_relative_to(path)]
+        if len(inside) > 1:
+            shown = [str(each.root) for each in inside[:12]]
+            if len(inside) > len(shown):
+                shown.append(f"and {len(inside) - len(shown)} more")
+            raise InputError(
+                f"{path} holds {len(inside)} workloads:\n  " + "\n  ".join(shown),
+                hint="name one of them, or join them with --merge",
+            )
+
+
+def _check_base(base: Path) -> None:
+    try:
+        with duckdb.connect(str(base), read_only=True) as connection:
+            row = connection.execute(
+                "SELECT value FROM meta WHERE key = 'schema_version'"
+            ).fetchone()
+    except duckdb.IOException as error:
+        if "lock" in str(error):
+            raise BusyError(f"{base} is in use", hint="close it there and try again") from error
+        raise InputError(f"{base} is not a profile", hint="choose another -o") from error
+    except duckdb.Error as error:
+        raise InputError(f"{base} is not a profile", hint="choose another -o") from error
+    if row is None or int(row[0]) != SCHEMA_VERSION:
+        raise InputError(
+            f"{base} was written by another version of rocperf", hint="ingest into a new file"
+        )
+
+
+def _next_ids(store: Store) -> tuple[int, int]:
+    row = store.connection.execute(
+        "SELECT (SELECT coalesce(max(run_id), 0) FROM runs) + 1,"
+        " (SELECT coalesce(max(file_id), 0) FROM files) + 1"
+    ).fetchone()
+    return (int(row[0]), int(row[1])) if row else (1, 1)
+
+
+def _take_back_dispatches(store: Store) -> None:
+    """Let dispatches of the profile that is appended to be numbered and matched again."""
+    run = store.connection.execute
+    run(
+        f"INSERT INTO {INCOMING} BY NAME SELECT d.* EXCLUDE (launch_id, kernel_id),"
+        " k.name AS kernel FROM all_dispatches d JOIN kernels k USING (kernel_id)"
+    )
+    for table in ("all_dispatches", "launches", "kernels"):
+        run(f"DELETE FROM {table}")
+    run("DELETE FROM notes WHERE code = 'launches-unmatched'")
+
+
+def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) -> None:
+    sources = [source for each in workloads for source in each.sources]
+    known = {
+        str(row[0])
+        for row in sink.connection.execute(
+            "SELECT sha256 FROM files WHERE status = 'read'"
+        ).fetchall()
+    }
+    with ThreadPoolExecutor(1, thread_name_prefix="checksums") as pool:
+        # Checksums of files that cannot be twins are taken while the rows are read.
+        twins = _twins(sources, everything=bool(known))
+        checksums = {path: _sha256(path) for path in twins}
+        pending = {s.path: pool.submit(_sha256, s.path) for s in sources if s.path not in twins}
+        failures: list[RocperfError] = []
+        for number, workload in enumerate(workloads):
+            sink.workload = number if merge else 0
+            fresh = _without_twins(workload, checksums, known, sink)
+            _read_workload(fresh, sink, failures)
+        if not any(record.status == "read" for record in sink.files):
+            if failures:
+                raise failures[0]
+            _raise_nothing(sink)
+        _drop_idle_runs(sink)
+        number_kernels(sink)
+        describe_runs(sink)
+        match_launches(sink)
+        checksums.update({path: future.result() for path, future in pending.items()})
+        record_files(sink, checksums)
+
+
+def _twins(sources: Sequence[SourceFile], *, everything: bool) -> set[Path]:
+    by_size: dict[int, set[Path]] = {}
+    for source in sources:
+        by_size.setdefault(source.size, set()).add(source.path)
+    groups = by_size.values()
+    return {path for group in groups if everything or len(group) > 1 for path in group}
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as handle:
+        while chunk := handle.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _without_twins(
+    workload: Workload, checksums: dict[Path, str], known: set[str], sink: StoreSink
+) -> list[SourceFile]:
+    """Leave out files that were read before; agents and empty files may well be equal."""
+    fresh: list[SourceFile] = []
+    for source in workload.sources:
+        checksum = checksums.get(source.path)
+        harmless = source.kind in (None, "agent_info", "sysinfo", "stats", "empty", "node", "link")
+        if checksum in known and not (harmless and source.format != "rocpd"):
+            sink.ignore(source, f"{source.path.name}: the same file was read already")
+            continue
+        if checksum is not None:
+            known.add(checksum)
+        fresh.append(source)
+    return fresh
+
+
+def _read_workload(
+    sources: Sequence[SourceFile], sink: StoreSink, failures: list[RocperfError]
+) -> None:
+    groups: dict[str, list[SourceFile]] = {}
+    for source in sources:
+        groups.setdefault(source.format, []).append(source)
+    for name, files in groups.items():
+        units = [[each] for each in files] if name in _ALONE and name != "rocprof" else [files]
+        for unit in units:
+            mark = sink.mark()
+            try:
+                readers()[name].read(unit, sink)
+            except InputError as error:
+                sink.back_to(mark)
+                failures.append(error)
+                for source in unit:
+                    sink.refuse(source, error.message)
+            for source in unit:
+                sink.finished(source)
+
+
+def _drop_idle_runs(sink: StoreSink) -> None:
+    """Leave out runs of processes that did no GPU work, where others did some."""
+    idle = runs_without_events(sink, sink.runs)
+    if idle == set(sink.runs):
+        if any(record.source.format == "topology" for record in sink.files):
+            return
+        _raise_nothing(sink)
+    for run_id in sorted(idle):
+        info = sink.runs[run_id]
+        if info.tool == "topology":
+            continue
+        who = f"process {info.pid}" if info.pid else f"run {run_id}"
+        sink.note("info", "process-idle", f"{who} recorded no events; it is left out")
+        for table in ("agents", "links", "code_objects"):
+            sink.connection.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
+        del sink.runs[run_id]
+        for record in sink.files:
+            if record.run_id == run_id:
+                record.run_id = None
+
+
+def _raise_nothing(sink: StoreSink) -> None:
+    names = [record.source.path.name for record in sink.files]
+    shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+    raise NothingError(
+        f"nothing to analyse: no events in {shown}",
+        hint="did the program do GPU work, and was it traced? rocperf collect ./app does both",
+    )
+
+
+def cached_profile(paths: Sequence[Path], *, on_event: OnEvent | None = None) -> Path:
+    """Read raw profiler output into a cache, or find it there.
+
+    Parameters
+    ----------
+    paths
+        Files and folders; a changed size or time of any file means reading again.
+    on_event
+        Told of progress and notes while reading.
+
+    Returns
+    -------
+    Path
+        A profile in ``$XDG_CACHE_HOME/rocperf`` or ``~/.cache/rocperf``.
+
+    Raises
+    ------
+    InputError
+        As `ingest`.
+    """
+    import rocperf
+
+    workloads = discover(paths)
+    _refuse_several(paths, workloads)
+    key = hashlib.sha256(f"{rocperf.__version__} {SCHEMA_VERSION}".encode())
+    for each in workloads:
+        for source in each.sources:
+            state = source.path.stat()
+            key.update(f"\0{source.path.resolve()}\0{state.st_size}\0{state.st_mtime_ns}".encode())
+    root = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(root) if root else Path.home() / ".cache") / "rocperf"
+    target = folder / f"{default_output(paths).stem[:60]}-{key.hexdigest()[:16]}.rocperf"
+    if not target.is_file():
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(parents=True, mode=0o700)
+        ingest(paths, target, mode="replace", on_event=on_event)
+    return target

@@ -1,0 +1,234 @@
+"""Rows of one file into the tables of a profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import duckdb
+import polars as pl
+
+from rocperf.errors import InputError
+from rocperf.ingest.rocprofv3_csv.counters import Counters
+from rocperf.ingest.rocprofv3_csv.headers import TIMES
+from rocperf.ingest.rocprofv3_csv.repair import Repaired, repair
+from rocperf.ingest.rocprofv3_csv.selects import SIMPLE, Expressions, select
+from rocperf.ingest.rocprofv3_csv.table import (
+    Table,
+    cast_relation,
+    forget,
+    open_table,
+    rejected,
+)
+
+if TYPE_CHECKING:
+    from rocperf.ingest.rocprofv3_csv.folders import Group
+    from rocperf.ingest.source import Sink, SourceFile
+
+# Below this the processes of a file are looked up by a scan of their own; above, only when its
+# first and last rows differ. A choice of ours: rocprofv3 writes one process a file.
+_SMALL = 32 << 20
+# Above this many rejected records a file is not worth repairing. A choice of ours.
+_MOST_REJECTED = 100_000
+
+
+def read_rows(source: SourceFile, group: Group) -> None:
+    """Read a file of events or counters.
+
+    Raises
+    ------
+    InputError
+        If it is damaged beyond single records; nothing of it is stored then.
+    """
+    run = group.sink.connection.execute
+    with open_table(source) as table:
+        # Numbers of records follow the file only while its order is kept.
+        run("SET preserve_insertion_order = true")
+        try:
+            File(table, group).read()
+        except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
+            raise InputError(f"{source.path}: {str(error).splitlines()[0]}") from error
+        finally:
+            run("SET preserve_insertion_order = false")
+            forget(group.sink)
+
+
+class File:
+    """Reads one open file.
+
+    Parameters
+    ----------
+    table
+        The file.
+    group
+        The files that it belongs to.
+    """
+
+    def __init__(self, table: Table, group: Group) -> None:
+        self.table, self.group = table, group
+        self.source, self.sink = table.source, group.sink
+        self.counters = self.source.kind == "counter_collection"
+        self.file_id = 0
+        self.stored = 0
+
+    def read(self) -> None:
+        """Read it, once for each process in it."""
+        column = next((c for c in ("Process_Id", "Pid") if c in self.table.header), None)
+        pids = self._pids(column) if column else [None]
+        several = len(pids) > 1
+        for number, pid in enumerate(pids or [None]):
+            run_id = self.group.run(pid, self.table.threads)
+            if number == 0:
+                self.file_id = self.sink.file(self.source, None if several else run_id)
+            only = f'"{column}" = {pid}' if several else ""
+            self._store(run_id, self.table.relation, (), only)
+            if number == 0:
+                self._look_at_rejected(run_id)
+        if self.source.version == "rocpd-convert":
+            self._note(
+                "info",
+                "converted",
+                "converted from rocpd; the database itself holds more, such as copied bytes",
+            )
+        if self.table.rounded:
+            self._note(
+                "warning", "timestamps-rounded", "timestamps rounded; no times are taken from it"
+            )
+        elif not self.counters and self.source.kind in SIMPLE:
+            self._note_times()
+        if not self.stored:
+            self._note("warning", "file-empty", "0 rows")
+
+    def _note(
+        self, severity: str, code: str, text: str, row: int | None = None, rows: int | None = None
+    ) -> None:
+        message = f"{self.source.path.name}: {text}"
+        self.sink.note(severity, code, message, file_id=self.file_id, row=row, rows=rows)
+
+    def _pids(self, column: str) -> list[int | None]:
+        if self.source.size > _SMALL and self.table.one_process:
+            return [self.table.first_pid]
+        rows = self.sink.connection.execute(
+            f'SELECT DISTINCT "{column}" AS p FROM {self.table.relation} WHERE p IS NOT NULL'
+            " ORDER BY p"
+        ).fetchall()
+        forget(self.sink)
+        return [int(row[0]) for row in rows]
+
+    def _expressions(self) -> tuple[str, Expressions]:
+        target, build = SIMPLE[self.source.kind or ""]
+        return target, build(self.table.header, self.group.agents.nodes, self.table.rounded)
+
+    def _store(self, run_id: int, relation: str, params: tuple[object, ...], only: str) -> None:
+        if only:
+            relation = f"(SELECT * FROM {relation} WHERE {only})"
+        if self.counters:
+            nodes = self.group.agents.nodes
+            done = Counters(self.table, self.sink, run_id, self.file_id, nodes).store(relation)
+        else:
+            target, expressions = self._expressions()
+            query = select(expressions, relation)
+            done = self.sink.append_sql(target, query, params, run_id=run_id, file_id=self.file_id)
+            if target == "api_calls":
+                self._move_markers()
+        self.stored += done
+        self.sink.records(self.file_id, stored=self.stored, rejected=0)
+        self.sink.progress(self.source, self.stored, self.source.size)
+
+    def _move_markers(self) -> None:
+        """Move rows of roctx out of the calls, where one file holds both or only these."""
+        run = self.sink.connection.execute
+        within = f"file_id = {self.file_id} AND starts_with(domain, 'MARKER_')"
+        run(
+            "INSERT INTO markers BY NAME SELECT run_id, CASE WHEN contains(domain, 'CONTROL')"
+            " THEN 'control' WHEN start_ns = end_ns THEN 'mark' ELSE 'range' END AS kind,"
+            " name AS message, thread_id, correlation_id, start_ns, end_ns, file_id, row"
+            f" FROM api_calls WHERE {within}"
+        )
+        run(f"DELETE FROM api_calls WHERE {within}")
+
+    def _look_at_rejected(self, run_id: int) -> None:
+        records = rejected(self.sink)
+        if not records:
+            return
+        if len(records) > _MOST_REJECTED:
+            raise InputError(
+                f"{self.source.path} line {records[0].line}: more than {_MOST_REJECTED:,} records"
+                f" are damaged: {records[0].reason.splitlines()[0]}"
+            )
+        self._shift_rows([each.line - 1 for each in records])
+        result = repair(self.table, records, cut_line=self.table.cut_line)
+        if result.rows:
+            self._store_repaired(run_id, result)
+        self._tell(result)
+
+    def _shift_rows(self, missing: list[int]) -> None:
+        """Number the stored rows as in the file: rejected records count, too."""
+        shifts = [(record - place, place + 1) for place, record in enumerate(missing)]
+        run = self.sink.connection.execute
+        frame = pl.DataFrame(shifts, schema={"after": pl.Int64, "by": pl.Int64}, orient="row")
+        frame = frame.group_by("after").agg(pl.col("by").max()).sort("after")
+        self.sink.connection.register("shifts", frame.to_arrow())
+        for place in self._places():
+            run(
+                f"UPDATE {place} SET row = row + s.by FROM (SELECT t.row AS old, by FROM {place} t"
+                f" ASOF JOIN shifts ON t.row >= shifts.after WHERE t.file_id = {self.file_id}) s"
+                f" WHERE {place}.file_id = {self.file_id} AND {place}.row = s.old"
+            )
+        self.sink.connection.unregister("shifts")
+
+    def _places(self) -> tuple[str, ...]:
+        from rocperf.ingest.sink import INCOMING
+
+        if self.counters:
+            return (INCOMING, "counter_values")
+        target, _ = self._expressions()
+        if target == "all_dispatches":
+            return (INCOMING,)
+        return ("api_calls", "markers") if target == "api_calls" else (target,)
+
+    def _store_repaired(self, run_id: int, result: Repaired) -> None:
+        columns = dict(zip(self.table.header, zip(*(v for _, v in result.rows), strict=True)))
+        frame = pl.DataFrame({"row": [row for row, _ in result.rows], **columns})
+        self.sink.connection.register("repaired", frame.to_arrow())
+        self._store(run_id, cast_relation("repaired", self.table.types), (), "")
+        self.sink.connection.unregister("repaired")
+
+    def _tell(self, result: Repaired) -> None:
+        self.sink.records(
+            self.file_id,
+            stored=self.stored,
+            rejected=len(result.lost) + (result.cut is not None),
+        )
+        if result.rows:
+            count = len(result.rows)
+            text = f"{count:,} row{'s' * (count > 1)} repaired: quotes inside a name"
+            self._note("info", "rows-repaired", text, result.rows[0][0], count)
+        if result.headers:
+            text = f"header repeated {result.headers:,} times inside the file, skipped"
+            self._note("info", "header-repeated", text, rows=result.headers)
+        if result.cut is not None:
+            text = f"line {result.cut}: the file ends in the middle of a row, which is left out"
+            self._note("warning", "row-cut", text, result.cut - 1, 1)
+        if result.lost:
+            line, reason = result.lost[0]
+            count = len(result.lost)
+            more = f" ({count:,} rows rejected)" if count > 1 else " (row rejected)"
+            self._note("warning", "rows-rejected", f"line {line}: {reason}{more}", line - 1, count)
+
+    def _note_times(self) -> None:
+        """Count rows whose times cannot be, and kernels shorter than a tick."""
+        if not TIMES & set(self.table.header) or self.source.kind in ("marker_api_trace",):
+            return
+        place = self._places()[0]
+        if "pc_samples" in place:
+            return
+        row = self.sink.connection.execute(
+            "SELECT count(*) FILTER (start_ns IS NULL), min(row) FILTER (start_ns IS NULL),"
+            f" count(*) FILTER (start_ns = end_ns) FROM {place} WHERE file_id = {self.file_id}"
+        ).fetchone()
+        if row and row[0]:
+            text = f"{row[0]:,} rows with end before start or without a time; kept without times"
+            self._note("warning", "times-reversed", text, int(row[1]), int(row[0]))
+        if row and row[2] and place.endswith("incoming"):
+            text = f"{row[2]:,} dispatches with zero duration"
+            self._note("info", "zero-duration", text, rows=int(row[2]))

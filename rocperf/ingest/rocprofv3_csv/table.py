@@ -1,0 +1,203 @@
+"""One CSV file as a relation of DuckDB, and what of it DuckDB rejects."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocperf.errors import InputError
+from rocperf.ingest.rocprofv3_csv.headers import NEEDED, TIMES, TYPES, header_of
+
+if TYPE_CHECKING:
+    from rocperf.ingest.source import Sink, SourceFile
+
+_REJECTS, _SCANS = "csv_rejects", "csv_scans"
+_HEAD = 64 * 1024
+_LOOKED_AT = 200
+
+
+@dataclass(frozen=True)
+class Table:
+    """An open file.
+
+    Parameters
+    ----------
+    source
+        The file.
+    header
+        Names of its columns, in order.
+    rounded
+        Whether a spreadsheet rounded its times.
+    link
+        A path to the file in which no character is special.
+    threads
+        Threads that its first rows name.
+    first_pid
+        Process that its first row names.
+    one_process
+        Whether its last row names the same one.
+    cut_line
+        Its last line, when that does not end with a newline.
+    """
+
+    source: SourceFile
+    header: tuple[str, ...]
+    rounded: bool
+    link: Path
+    threads: frozenset[int]
+    first_pid: int | None
+    one_process: bool
+    cut_line: int | None
+
+    @property
+    def types(self) -> dict[str, str]:
+        """SQL type by column, in order of the header."""
+        types = {name: TYPES.get(name, "VARCHAR") for name in self.header}
+        if self.rounded:
+            types.update(dict.fromkeys(TIMES & set(self.header), "VARCHAR"))
+        return types
+
+    @property
+    def relation(self) -> str:
+        """The file as a relation with its own columns and ``row``, the place among those read.
+
+        Only names of columns go into the text, quoted; the path is ours.
+        """
+        columns = ", ".join(f"{_text(name)}: '{kind}'" for name, kind in self.types.items())
+        return (
+            "(SELECT row_number() OVER () AS row, *"
+            f" FROM read_csv({_text(str(self.link))}, columns = {{{columns}}},"
+            " auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"',"
+            " strict_mode = true, null_padding = false,"
+            f" store_rejects = true, rejects_table = '{_REJECTS}', rejects_scan = '{_SCANS}'))"
+        )
+
+
+@contextlib.contextmanager
+def open_table(source: SourceFile) -> Iterator[Table]:
+    """Open a file for reading by DuckDB.
+
+    Raises
+    ------
+    InputError
+        If its header is one that cannot be trusted.
+    """
+    with source.path.open("rb") as handle:
+        head = handle.read(_HEAD)
+        handle.seek(max(0, source.size - _HEAD))
+        tail = handle.read()
+    header = header_of(head)
+    _check(source, header)
+    first = _records(head, header)[:_LOOKED_AT]
+    last = _records(b"\n" + tail[tail.rfind(b"\n", 0, len(tail) - 1) + 1 :], header)
+    pids = _numbers(first, header, ("Process_Id", "Pid"))
+    with tempfile.TemporaryDirectory(prefix="rocperf-") as folder:
+        link = Path(folder) / "table.csv"
+        link.symlink_to(source.path.resolve())
+        yield Table(
+            source=source,
+            header=header,
+            rounded=_rounded(first, header),
+            link=link,
+            threads=frozenset(_numbers(first, header, ("Thread_Id",))),
+            first_pid=pids[0] if pids else None,
+            one_process=set(pids) == set(_numbers(last, header, ("Process_Id", "Pid"))),
+            cut_line=None if tail.endswith(b"\n") else _lines(source.path),
+        )
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as handle:
+        return 1 + sum(chunk.count(b"\n") for chunk in iter(lambda: handle.read(1 << 20), b""))
+
+
+def _records(data: bytes, header: Sequence[str]) -> list[list[str]]:
+    """Split the whole records after the first line; damaged ones are left to DuckDB."""
+    text = data.decode("utf-8", "replace").split("\n", 1)[-1]
+    found: list[list[str]] = []
+    with contextlib.suppress(csv.Error):
+        found.extend(row for row in csv.reader(io.StringIO(text)) if len(row) == len(header))
+    return found
+
+
+def _numbers(
+    rows: Sequence[Sequence[str]], header: Sequence[str], names: Sequence[str]
+) -> list[int]:
+    place = next((header.index(name) for name in names if name in header), None)
+    if place is None:
+        return []
+    return [int(row[place]) for row in rows if row[place].isdecimal()]
+
+
+def _check(source: SourceFile, header: Sequence[str]) -> None:
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{source.path} line 1: column {twice[0]} occurs twice", hint="export the file again"
+        )
+    missing = [name for name in NEEDED.get(source.kind or "", ()) if name not in header]
+    if missing:
+        raise InputError(
+            f"{source.path} line 1: column {', '.join(missing)} is missing",
+            hint="export the file again",
+        )
+
+
+def _rounded(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
+    """Say whether times are written like 7.3021E+14: their last digits are gone."""
+    places = [place for place, name in enumerate(header) if name in TIMES]
+    return any("E" in row[place].upper() for row in rows for place in places)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A record that DuckDB did not take.
+
+    Parameters
+    ----------
+    line
+        Its line in the file, from 1.
+    text
+        The line.
+    reason
+        What DuckDB says.
+    """
+
+    line: int
+    text: str
+    reason: str
+
+
+def rejected(sink: Sink) -> list[Rejected]:
+    """Fetch what the last read rejected, and forget it."""
+    run = sink.connection.execute
+    rows = run(
+        f"SELECT line, any_value(csv_line), any_value(error_message) FROM {_REJECTS}"
+        " GROUP BY line ORDER BY line"
+    ).fetchall()
+    forget(sink)
+    return [Rejected(int(row[0]), str(row[1] or ""), str(row[2])) for row in rows]
+
+
+def forget(sink: Sink) -> None:
+    """Drop the tables of rejects."""
+    for name in (_REJECTS, _SCANS):
+        sink.connection.execute(f"DROP TABLE IF EXISTS {name}")
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def cast_relation(name: str, types: Mapping[str, str]) -> str:
+    """Give a registered frame of texts the types of the file, and skip what does not fit."""
+    columns = ", ".join(
+        f'TRY_CAST("{column}" AS {kind}) AS "{column}"' for column, kind in types.items()
+    )
+    return f"(SELECT row, {columns} FROM {name})"
