@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
@@ -215,7 +215,7 @@ def _rows(batch: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, *, first: bool) -> None:
-    arriving: object = rows.to_arrow()
+    arriving = cast("object", rows.to_arrow())
     connection.register("arriving_rows", arriving)
     try:
         if first:
