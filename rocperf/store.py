@@ -12,7 +12,7 @@ import errno
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -231,7 +231,7 @@ class Store:
 
 
 @contextlib.contextmanager
-def explained(target: Path) -> Iterator[None]:
+def explained(target: Path) -> Generator[None]:
     """Turn what DuckDB and the system say of a full disk or a lock into our own errors."""
     try:
         yield

@@ -201,7 +201,8 @@ class StoreSink:
             self._on_event(Note(severity, code, message, name, row, rows))
 
     def progress(self, file: SourceFile, rows: int, bytes_done: int) -> None:
-        """Tell how far reading is."""
+        """Tell how far reading is; rows are those counted here, over all files."""
+        del rows
         if self._on_event is not None:
             seconds = max(time.monotonic() - self._started, 1e-3)
             done = min(self._bytes + bytes_done, self._total)

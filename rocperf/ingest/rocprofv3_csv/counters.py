@@ -92,11 +92,11 @@ class Counters:
         )
 
     def _values_once(self) -> None:
-        same = "min(value) = max(value)"
+        same = "min(value) = max(value) AND isfinite(min(value))"
         self._append(
             "counter_values",
             f"SELECT dispatch_id, counter, CASE WHEN {same} THEN min(value) END AS value,"
-            f" CASE WHEN NOT ({same}) THEN 'recorded several times with different values' END"
+            f" CASE WHEN NOT ({same}) THEN 'recorded several times with different values, or not a number' END"
             f" AS reason, min(row) AS row FROM {_STAGE} GROUP BY dispatch_id, counter",
         )
 

@@ -97,7 +97,10 @@ def header_of(head: bytes) -> tuple[str, ...]:
     """Split the first line of a file into names; a byte order mark is not part of the first."""
     line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
     text = line.decode("utf-8", "replace").strip("\r")
-    row = next(csv.reader(io.StringIO(text)), [])
+    try:
+        row: list[str] = next(csv.reader(io.StringIO(text)), [])
+    except csv.Error:
+        return ()
     return tuple(name.strip() for name in row)
 
 

@@ -22,7 +22,7 @@ from rocperf.ingest.rocprofv3_csv.table import (
 
 if TYPE_CHECKING:
     from rocperf.ingest.rocprofv3_csv.folders import Group
-    from rocperf.ingest.source import Sink, SourceFile
+    from rocperf.ingest.source import SourceFile
 
 # Below this the processes of a file are looked up by a scan of their own; above, only when its
 # first and last rows differ. A choice of ours: rocprofv3 writes one process a file.
@@ -162,7 +162,7 @@ class File:
         self._tell(result)
 
     def _shift_rows(self, missing: list[int]) -> None:
-        """Number the stored rows as in the file: rejected records count, too."""
+        """Renumber the stored rows as in the file, where rejected records count, too."""
         shifts = [(record - place, place + 1) for place, record in enumerate(missing)]
         run = self.sink.connection.execute
         frame = pl.DataFrame(shifts, schema={"after": pl.Int64, "by": pl.Int64}, orient="row")
@@ -187,7 +187,9 @@ class File:
         return ("api_calls", "markers") if target == "api_calls" else (target,)
 
     def _store_repaired(self, run_id: int, result: Repaired) -> None:
-        columns = dict(zip(self.table.header, zip(*(v for _, v in result.rows), strict=True)))
+        columns = dict(
+            zip(self.table.header, zip(*(v for _, v in result.rows), strict=True), strict=True)
+        )
         frame = pl.DataFrame({"row": [row for row, _ in result.rows], **columns})
         self.sink.connection.register("repaired", frame.to_arrow())
         self._store(run_id, cast_relation("repaired", self.table.types), (), "")

@@ -6,7 +6,7 @@ import contextlib
 import csv
 import io
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +80,7 @@ class Table:
 
 
 @contextlib.contextmanager
-def open_table(source: SourceFile) -> Iterator[Table]:
+def open_table(source: SourceFile) -> Generator[Table]:
     """Open a file for reading by DuckDB.
 
     Raises
