@@ -11,11 +11,12 @@ import contextlib
 import errno
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import duckdb
 
@@ -55,6 +56,10 @@ class Store:
         self.connection = connection
         self._temporary = temporary
         self._open = True
+        # DuckDB takes what follows a question mark in a path for options: go another way.
+        self._around = Path(tempfile.mkdtemp(prefix="rocperf-"))
+        odd = "?" in str(temporary.resolve())
+        self._working = self._around / temporary.name if odd else temporary
 
     @classmethod
     def create(cls, target: Path, *, replace: bool = False, base: Path | None = None) -> Self:
@@ -85,7 +90,7 @@ class Store:
             raise InputError(f"there is no folder {folder}", hint="make it, or choose another -o")
         if not os.access(folder, os.W_OK):
             raise InputError(f"{folder} cannot be written", hint="choose another place with -o")
-        temporary = folder / f".{target.name}.{uuid.uuid4().hex[:12]}.part"
+        temporary = folder / f".rocperf-{uuid.uuid4().hex[:12]}.part"
         with explained(target):
             connection = duckdb.connect()
             store = cls(target, temporary, connection)
@@ -100,15 +105,18 @@ class Store:
         run = self.connection.execute
         run(f"SET memory_limit = '{MEMORY_LIMIT}'")
         run("SET preserve_insertion_order = false")
-        run(f"SET temp_directory = {_quoted(str(self._temporary) + _SPILL)}")
-        scratch = _quoted(str(self._temporary) + _SCRATCH)
+        place = self._working
+        run(f"SET temp_directory = {_quoted(str(place) + _SPILL)}")
+        scratch = _quoted(str(place) + _SCRATCH)
         run(f"ATTACH {scratch} AS scratch (STORAGE_VERSION '{STORAGE_VERSION}')")
-        path = _quoted(str(self._temporary))
+        path = _quoted(str(place))
         run(f"ATTACH {path} AS profile (STORAGE_VERSION '{STORAGE_VERSION}')")
         run("USE profile")
         for table in (*TABLES, *VIEWS):
             run(table.ddl)
         if base is not None:
+            if "?" in str(base.resolve()):
+                base = Path(shutil.copyfile(base, self._around / "base"))
             run(f"ATTACH {_quoted(str(base))} AS base (READ_ONLY)")
             for table in TABLES:
                 if table.name != "meta":
@@ -146,7 +154,7 @@ class Store:
             raise ValueError(f"{table} has no column {sorted(unknown)}")
         if frame.height:
             columns = ", ".join(f'"{name}"' for name in frame.columns)
-            self.connection.register("incoming", frame.to_arrow())
+            self.connection.register("incoming", arrow(frame))
             try:
                 self.connection.execute(
                     f"INSERT INTO {table} ({columns}) SELECT {columns} FROM incoming"
@@ -184,7 +192,9 @@ class Store:
         with explained(self.target):
             self.connection.execute("CHECKPOINT profile")
             self._close()
-            self._tidy(self._spill, self._scratch)
+            if self._working != self._temporary:
+                shutil.copyfile(self._working, self._temporary)
+            self._tidy(self._spill, self._scratch, self._around)
             _sync(self._temporary)
             self._temporary.replace(self.target)
             _sync(self.target.parent)
@@ -194,15 +204,15 @@ class Store:
         """Remove what was written; the target stays as it was."""
         with contextlib.suppress(duckdb.Error):
             self._close()
-        self._tidy(self._temporary, self._spill, self._scratch)
+        self._tidy(self._temporary, self._spill, self._scratch, self._around)
 
     @property
     def _spill(self) -> Path:
-        return Path(str(self._temporary) + _SPILL)
+        return Path(str(self._working) + _SPILL)
 
     @property
     def _scratch(self) -> Path:
-        return Path(str(self._temporary) + _SCRATCH)
+        return Path(str(self._working) + _SCRATCH)
 
     def _tidy(self, *paths: Path) -> None:
         for path in paths:
@@ -247,6 +257,12 @@ def explained(target: Path) -> Generator[None]:
                 f"{target} is in use by another program", hint="close it there and try again"
             ) from error
         raise
+
+
+def arrow(frame: pl.DataFrame) -> object:
+    """Hand a frame to DuckDB as Arrow, the only way in that copies nothing."""
+    # pyarrow comes without types.
+    return cast("object", frame.to_arrow())  # pyright: ignore[reportUnknownMemberType]
 
 
 def _quoted(text: str) -> str:

@@ -11,6 +11,7 @@ from rocperf.ingest.events import Note, Progress
 from rocperf.ingest.secrets import scrub
 from rocperf.ingest.source import OnEvent, RunInfo, SourceFile
 from rocperf.schema import ALL_DISPATCHES, BY_NAME, TABLES
+from rocperf.store import arrow
 
 if TYPE_CHECKING:
     import duckdb
@@ -129,7 +130,7 @@ class StoreSink:
         """Add the rows of a frame."""
         if not frame.height:
             return
-        self.connection.register("given", frame.to_arrow())
+        self.connection.register("given", arrow(frame))
         try:
             self._insert(table, frame.columns, "SELECT * FROM given", (), run_id, file_id)
         finally:

@@ -96,7 +96,7 @@ class Counters:
         self._append(
             "counter_values",
             f"SELECT dispatch_id, counter, CASE WHEN {same} THEN min(value) END AS value,"
-            f" CASE WHEN NOT ({same}) THEN 'recorded several times with different values, or not a number' END"
+            f" CASE WHEN NOT ({same}) THEN 'recorded several times, with different values' END"
             f" AS reason, min(row) AS row FROM {_STAGE} GROUP BY dispatch_id, counter",
         )
 

@@ -98,7 +98,7 @@ def header_of(head: bytes) -> tuple[str, ...]:
     line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
     text = line.decode("utf-8", "replace").strip("\r")
     try:
-        row: list[str] = next(csv.reader(io.StringIO(text)), [])
+        row = next(csv.reader(io.StringIO(text)), list[str]())
     except csv.Error:
         return ()
     return tuple(name.strip() for name in row)

@@ -19,6 +19,7 @@ from rocperf.ingest.rocprofv3_csv.table import (
     open_table,
     rejected,
 )
+from rocperf.store import arrow
 
 if TYPE_CHECKING:
     from rocperf.ingest.rocprofv3_csv.folders import Group
@@ -165,13 +166,13 @@ class File:
         """Renumber the stored rows as in the file, where rejected records count, too."""
         shifts = [(record - place, place + 1) for place, record in enumerate(missing)]
         run = self.sink.connection.execute
-        frame = pl.DataFrame(shifts, schema={"after": pl.Int64, "by": pl.Int64}, orient="row")
-        frame = frame.group_by("after").agg(pl.col("by").max()).sort("after")
-        self.sink.connection.register("shifts", frame.to_arrow())
+        largest = dict(shifts)
+        frame = pl.DataFrame({"after": list(largest), "shift": list(largest.values())})
+        self.sink.connection.register("shifts", arrow(frame))
         for place in self._places():
             run(
-                f"UPDATE {place} SET row = row + s.by FROM (SELECT t.row AS old, by FROM {place} t"
-                f" ASOF JOIN shifts ON t.row >= shifts.after WHERE t.file_id = {self.file_id}) s"
+                f"UPDATE {place} SET row = row + s.shift FROM (SELECT t.row AS old, shift"
+                f" FROM {place} t ASOF JOIN shifts ON t.row >= shifts.after WHERE t.file_id = {self.file_id}) s"
                 f" WHERE {place}.file_id = {self.file_id} AND {place}.row = s.old"
             )
         self.sink.connection.unregister("shifts")
@@ -191,7 +192,7 @@ class File:
             zip(self.table.header, zip(*(v for _, v in result.rows), strict=True), strict=True)
         )
         frame = pl.DataFrame({"row": [row for row, _ in result.rows], **columns})
-        self.sink.connection.register("repaired", frame.to_arrow())
+        self.sink.connection.register("repaired", arrow(frame))
         self._store(run_id, cast_relation("repaired", self.table.types), (), "")
         self.sink.connection.unregister("repaired")
 
