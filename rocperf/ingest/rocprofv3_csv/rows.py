@@ -171,8 +171,9 @@ class File:
         self.sink.connection.register("shifts", arrow(frame))
         for place in self._places():
             run(
-                f"UPDATE {place} SET row = row + s.shift FROM (SELECT t.row AS old, shift"
-                f" FROM {place} t ASOF JOIN shifts ON t.row >= shifts.after WHERE t.file_id = {self.file_id}) s"
+                f"UPDATE {place} SET row = row + s.shift FROM"
+                f" (SELECT t.row AS old, shift FROM {place} t ASOF JOIN shifts"
+                f" ON t.row >= shifts.after WHERE t.file_id = {self.file_id}) s"
                 f" WHERE {place}.file_id = {self.file_id} AND {place}.row = s.old"
             )
         self.sink.connection.unregister("shifts")
