@@ -1,0 +1,119 @@
+"""The catalogue of metrics: what each means, its unit, range, source and formulas."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from rocperf.errors import MetricError
+from rocperf.metrics.expression import Expression, parse
+
+#: Version of the formulas; stored with what is computed from them.
+CATALOGUE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One way to compute a metric on some targets.
+
+    Parameters
+    ----------
+    needs
+        ``counts`` when only counts are compared, ``cycles`` when cycles are.
+    """
+
+    targets: tuple[str, ...]
+    expression: Expression
+    needs: str
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Parameters
+    ----------
+    low, high
+        Documented range; None where it is open.
+    better
+        ``high``, ``low`` or ``neither``.
+    plain
+        What it means, for people.
+    formulas
+        Tried in order; the first whose counters were collected is used.
+    source
+        Where formula and range come from.
+    disagreements
+        How other tools define what they call the same.
+    """
+
+    id: str
+    title: str
+    unit: str
+    low: float | None
+    high: float | None
+    better: str
+    plain: str
+    formulas: tuple[Formula, ...]
+    source: str
+    disagreements: str
+
+    def on(self, target: str) -> tuple[Formula, ...]:
+        """Return the formulas for a target; empty where it cannot be measured."""
+        return tuple(formula for formula in self.formulas if target in formula.targets)
+
+
+@cache
+def metrics() -> dict[str, Metric]:
+    """Return every metric by id."""
+    found: dict[str, Metric] = {}
+    folder = files("rocperf.metrics").joinpath("formulas")
+    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".toml"):
+            for row in tomllib.loads(file.read_text(encoding="utf-8"))["metric"]:
+                found[row["id"]] = _metric(row)
+    return found
+
+
+def metric(name: str) -> Metric:
+    """Return one metric.
+
+    Raises
+    ------
+    MetricError
+        If there is none of that id.
+    """
+    try:
+        return metrics()[name]
+    except KeyError:
+        raise MetricError(
+            f"there is no metric {name!r}", hint=f"one of: {', '.join(sorted(metrics()))}"
+        ) from None
+
+
+def counters_of(name: str, target: str) -> tuple[str, ...]:
+    """Return the counters that the preferred formula needs on a target; empty if there is none."""
+    formulas = metric(name).on(target)
+    return formulas[0].expression.counters if formulas else ()
+
+
+def _metric(row: dict[str, Any]) -> Metric:
+    formulas = tuple(
+        Formula(tuple(each["targets"]), parse(each["expression"]), each["needs"])
+        for each in row["formula"]
+    )
+    return Metric(
+        id=row["id"],
+        title=row["title"],
+        unit=row["unit"],
+        low=row.get("low"),
+        high=row.get("high"),
+        better=row["better"],
+        plain=row["plain"],
+        formulas=formulas,
+        source=row["source"],
+        disagreements=row.get("disagreements", ""),
+    )
