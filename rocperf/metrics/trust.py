@@ -53,7 +53,7 @@ def cycles_doubt(sums: RunSums) -> Doubt | None:
     clock = sums.gpu.hw("clock_hz") if sums.gpu else None
     xccs = sums.gpu.hw("xccs") if sums.gpu else None
     if not sums.dispatches or not sums.busy_ns:
-        return Doubt("the counter run has no times to hold its cycles against", fatal=False)
+        return Doubt("the counter run has no times to hold its cycles against")
     if sums.busy_ns / sums.dispatches < SHORTEST_NS:
         mean_us = sums.busy_ns / sums.dispatches / 1000
         return Doubt(f"dispatches of {mean_us:.3g} µs are too short for figures per cycle")

@@ -18,6 +18,7 @@ from rocperf.hardware import Gpu
 from rocperf.metrics.catalogue import counters_of
 from rocperf.metrics.evaluate import evaluate
 from rocperf.model import Requires
+from rocperf.profile.region import restrict
 from rocperf.schema import BY_NAME, SCHEMA_VERSION
 
 _MAGIC_AT, _MAGIC = 8, b"DUCK"
@@ -76,9 +77,8 @@ def open_profile(path: str | Path, *, region: str | None = None) -> Profile:
     try:
         profile._check_version()
         if region is not None:
-            from rocperf.profile_region import restrict
-
-            restrict(profile, region)
+            restrict(profile._connection, region)
+            profile.region = region
     except BaseException:
         profile.close()
         raise
@@ -117,6 +117,7 @@ class Profile:
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
         self._connection = connection
         self.path = path
+        self.region: str | None = None
 
     def sql(self, query: str, params: Mapping[str, object] | None = None) -> pl.DataFrame:
         """Run one query and return its rows.

@@ -1,0 +1,7 @@
+"""Profiles: open one, ask it questions."""
+
+from __future__ import annotations
+
+from rocperf.profile.opening import Profile, is_profile, open_profile
+
+__all__ = ["Profile", "is_profile", "open_profile"]
