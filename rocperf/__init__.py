@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rocperf.hardware.gpu import Gpu, target_facts
     from rocperf.hardware.links import host_link, peer_link
     from rocperf.hardware.occupancy import fill, next_steps, reported_resources, resident_occupancy
-    from rocperf.model import Finding, Measure, Query, Requires, Severity, Subject
+    from rocperf.model import Confidence, Finding, Measure, Query, Requires, Severity, Subject
     from rocperf.plugin import Analysis, Options, hookimpl, option
     from rocperf.profile import Profile
     from rocperf.profile import open_profile as open  # noqa: A004
@@ -32,13 +32,22 @@ _HOMES = {
         "reported_resources",
         "resident_occupancy",
     ),
-    "rocperf.model": ("Finding", "Measure", "Query", "Requires", "Severity", "Subject"),
+    "rocperf.model": (
+        "Confidence",
+        "Finding",
+        "Measure",
+        "Query",
+        "Requires",
+        "Severity",
+        "Subject",
+    ),
     "rocperf.plugin": ("Analysis", "Options", "hookimpl", "option"),
     "rocperf.profile": ("Profile", "open"),
 }
 
 __all__ = [
     "Analysis",
+    "Confidence",
     "ConfigError",
     "Finding",
     "Gpu",

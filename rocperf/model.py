@@ -148,6 +148,8 @@ class Requires:
     ----------
     tables
         Names of tables that must have rows.
+    columns
+        Columns, each ``table.column``, that must hold at least one value.
     metrics
         Ids of metrics that must be collected.
     any_of
@@ -157,6 +159,7 @@ class Requires:
     """
 
     tables: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     any_of: tuple[tuple[tuple[str, ...], ...], ...] = ()
     optional: tuple[str, ...] = ()

@@ -233,6 +233,11 @@ class Profile:
                 f"SELECT count(*) FROM (SELECT 1 FROM {BY_NAME[table].name} LIMIT 1)"
             ):
                 lacking.append(f"rows in {table}")
+        for name in requires.columns:
+            table, column = name.split(".")
+            known = {c.name: c for c in BY_NAME[table].columns}[column]
+            if not self.scalar(f"SELECT count({known.name}) FROM {BY_NAME[table].name}"):
+                lacking.append(f"{name}: {known.doc[0].lower()}{known.doc[1:].rstrip('.')}")
         lacking += [text for m in requires.metrics if (text := self._lacking(m))]
         for group in requires.any_of:
             each = [[text for m in metrics if (text := self._lacking(m))] for metrics in group]

@@ -1,0 +1,162 @@
+"""Do lanes meet in one LDS bank, and what does it cost?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import rocperf
+from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
+
+from rocperf_analyses.kernel_times import KernelTime, kernel_times
+
+EVIDENCE = """
+SELECT counter, sum(value) AS total, count(*) AS dispatches FROM counters
+WHERE kernel_id = $kernel_id AND counter IN ('SQ_LDS_BANK_CONFLICT', 'SQ_LDS_IDX_ACTIVE',
+    'SQC_LDS_BANK_CONFLICT', 'SQC_LDS_IDX_ACTIVE', 'SQ_INSTS_LDS')
+GROUP BY counter ORDER BY counter
+"""
+ADVICE = (
+    "Pad the tile by one element a row (tile[32][33]), or swizzle the column with the row "
+    "(column ^ row), so that the lanes of one access fall into different banks."
+)
+
+
+@dataclass(frozen=True)
+class ConflictOptions(rocperf.Options):
+    """Options of `LdsBankConflicts`."""
+
+    min_share: float = option(
+        0.01, help="Leave out kernels below this share of kernel time; ours.", minimum=0, maximum=1
+    )
+    min_conflict_share: float = option(
+        10.0,
+        help="Share of LDS cycles lost from which conflicts are reported; ours.",
+        unit="%",
+        minimum=0,
+        maximum=100,
+    )
+    min_per_instruction: float = option(
+        0.25,
+        help="Conflict cycles an LDS instruction from which conflicts are reported where the "
+        "active cycles were not collected; ours.",
+        unit="cycles",
+        minimum=0,
+    )
+    busy: float = option(
+        10.0,
+        help="LDS utilisation below which the stated saving shrinks in proportion; ours.",
+        unit="%",
+        minimum=0.1,
+        maximum=100,
+    )
+
+
+class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
+    """Find kernels that lose LDS cycles because lanes of one access meet in a bank."""
+
+    id = "lds-bank-conflicts"
+    title = "LDS bank conflicts"
+    requires = Requires(
+        tables=("dispatches",),
+        any_of=((("lds-conflict-share",), ("lds-conflicts-per-instruction",)),),
+        optional=("lds-utilisation", "lds-conflicts-per-instruction"),
+    )
+
+    def run(self, profile: Profile) -> Iterator[Finding]:
+        """Yield one finding a kernel."""
+        kernels = kernel_times(profile, self.options.min_share)
+        ids = ["lds-conflict-share", "lds-conflicts-per-instruction", "lds-utilisation"]
+        by_kernel: dict[int, dict[str, dict[str, Any]]] = {}
+        for row in profile.metrics(ids).to_dicts():
+            if row["state"] == "value":
+                by_kernel.setdefault(row["kernel_id"], {})[row["metric"]] = row
+        for kernel_id, values in by_kernel.items():
+            kernel = kernels.get(kernel_id)
+            share = values.get("lds-conflict-share")
+            each = values.get("lds-conflicts-per-instruction")
+            if kernel is None:
+                continue
+            if share is not None:
+                if share["value"] >= self.options.min_conflict_share:
+                    yield self._by_share(kernel, share, values.get("lds-utilisation"))
+            elif each is not None and each["value"] >= self.options.min_per_instruction:
+                yield self._by_instruction(kernel, each)
+
+    def _by_share(
+        self, kernel: KernelTime, share: dict[str, Any], use: dict[str, Any] | None
+    ) -> Finding:
+        part, lost = share["value"] / 100, share["value"]
+        doubts = [share["reason"]] if share["reason"] else []
+        reasoning = f"The LDS repeats {lost:.1f} % of its cycles; at most that part of the time."
+        measures: list[Measure | Query] = [
+            Measure(
+                "LDS cycles lost to conflicts", lost, "%", limit=self.options.min_conflict_share
+            )
+        ]
+        if use is not None:
+            measures.append(Measure("LDS utilisation", use["value"], "%"))
+            if use["value"] < self.options.busy:
+                part *= use["value"] / self.options.busy
+                doubts.append(f"the LDS is busy only {use['value']:.1f} % of the time")
+                reasoning += f" Less, since it is busy only {use['value']:.1f} % of it."
+        else:
+            doubts.append("how busy the LDS is could not be told")
+        return self._finding(
+            kernel,
+            title=f"{kernel.name}: {lost:.1f} % of its LDS cycles are lost to bank conflicts",
+            saves_ns=None if kernel.total_ns is None else round(kernel.total_ns * part),
+            reasoning=reasoning,
+            doubts=doubts,
+            evidence=measures,
+        )
+
+    def _by_instruction(self, kernel: KernelTime, each: dict[str, Any]) -> Finding:
+        count = each["value"]
+        return self._finding(
+            kernel,
+            title=f"{kernel.name}: {count:.3g} conflict cycles for every LDS instruction",
+            saves_ns=None,
+            reasoning="Without the LDS's active cycles (SQ_LDS_IDX_ACTIVE) the part of its time "
+            "that is lost cannot be told.",
+            doubts=["the LDS's active cycles were not collected"]
+            + ([each["reason"]] if each["reason"] else []),
+            evidence=[
+                Measure(
+                    "conflict cycles per LDS instruction",
+                    count,
+                    "cycles",
+                    limit=self.options.min_per_instruction,
+                )
+            ],
+        )
+
+    def _finding(
+        self,
+        kernel: KernelTime,
+        *,
+        title: str,
+        saves_ns: int | None,
+        reasoning: str,
+        doubts: list[str],
+        evidence: list[Measure | Query],
+    ) -> Finding:
+        query = Query("counters", EVIDENCE, {"kernel_id": kernel.kernel_id})
+        return Finding(
+            rule="lds-bank-conflicts/conflict",
+            subject=Subject("kernel", kernel.name, {"kernel_id": kernel.kernel_id}),
+            title=title,
+            advice=ADVICE,
+            saves_ns=saves_ns,
+            reasoning=reasoning,
+            confidence="medium" if doubts else "high",
+            doubts=tuple(doubts),
+            evidence=(*evidence, query),
+        )
+
+
+@rocperf.hookimpl
+def rocperf_analyses() -> list[type[LdsBankConflicts]]:
+    """Register the analysis."""
+    return [LdsBankConflicts]
