@@ -1,0 +1,38 @@
+"""What the README shows works as shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rocperf.plugin import Plugins
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+
+INSTALL = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/rocperf demo"
+TEST = ".venv/bin/pip install '.[test]' && .venv/bin/pytest"
+
+
+def blocks(language: str) -> list[str]:
+    """Return the code blocks of one language."""
+    text = README.read_text(encoding="utf-8")
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return found
+
+
+def test_both_commands_stand_there_on_lines_of_their_own() -> None:
+    shell = "".join(blocks("sh")).splitlines()
+    assert INSTALL in shell
+    assert TEST in shell
+
+
+def test_the_plugin_has_twelve_lines_and_loads(tmp_path: Path) -> None:
+    (code,) = blocks("python")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 12
+    file = tmp_path / "short_kernels.py"
+    file.write_text(code, encoding="utf-8")
+    plugins = Plugins()
+    plugins.add_file(file)
+    (row,) = plugins.rows()
+    assert row.error is None
+    assert row.analyses == ("short-kernels",)
