@@ -249,10 +249,8 @@ def load_file(path: Path) -> object:
 def load_address(address: tuple[str, str]) -> dict[str, AnalysisType]:
     """Load the analyses at an address of `Plugins.external`, in whatever process."""
     kind, value = address
-    if kind == "file":
-        plugin = load_file(Path(value))
-    else:
-        plugin = EntryPoint("plugin", value, GROUP).load()
+    from_file = kind == "file"
+    plugin = load_file(Path(value)) if from_file else EntryPoint("plugin", value, GROUP).load()
     return {each.id: each for each in _analyses_of(plugin)}
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import rocperf
 from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
-
 from rocperf_analyses.kernel_times import KernelTime, kernel_times
 
 #: Lines of a unit-stride access of 4 bytes a lane, measured on MI200 and MI300X.

@@ -8,7 +8,6 @@ from typing import Any
 
 import rocperf
 from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
-
 from rocperf_analyses.kernel_times import KernelTime, kernel_times
 
 EVIDENCE = """

@@ -10,7 +10,6 @@ import rocperf
 from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
 from rocperf.hardware import (
     GpuFacts,
-    KernelResources,
     Occupancy,
     Reported,
     fill,
@@ -19,7 +18,6 @@ from rocperf.hardware import (
     reported_resources,
     resident_occupancy,
 )
-
 from rocperf_analyses.kernel_times import KernelTime, kernel_times
 
 LAUNCHES = """
