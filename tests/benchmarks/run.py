@@ -95,6 +95,8 @@ def measure_size(dispatches: int, folder: Path, repeat: int) -> Size:
     for name, what, source, output in steps:
         say(f"{dispatches:,} dispatches: {name}")
         facts = best(repeat, what, str(source), str(folder / output))
+        if facts["rows"] != (size.alone or facts)["rows"]:
+            raise SystemExit(f"{name}: {facts['rows']:,} rows where {size.alone['rows']:,} are")
         facts["bytes"] = sum(p.stat().st_size for p in source.rglob("*") if p.is_file())
         setattr(size, name, facts)
     say(f"{dispatches:,} dispatches: analyses")
