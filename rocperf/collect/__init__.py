@@ -1,0 +1,9 @@
+"""Run a program under rocprofv3: find it, plan passes, run them, verify what came back."""
+
+from __future__ import annotations
+
+from rocperf.collect import events
+from rocperf.collect.plan import Plan, Request, describe, prepare
+from rocperf.collect.run import Collected, collect
+
+__all__ = ["Collected", "Plan", "Request", "collect", "describe", "events", "prepare"]
