@@ -1,4 +1,4 @@
-"""Do the lanes of a wave read and write neighbouring addresses?"""
+"""Whether the lanes of a wave read and write neighbouring addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do lanes meet in one LDS bank, and what does it cost?"""
+"""Whether lanes meet in one LDS bank, and what it costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do copies run at the rate of their link?"""
+"""Whether copies run at the rate of their link."""
 
 from __future__ import annotations
 

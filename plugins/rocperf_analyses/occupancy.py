@@ -1,4 +1,4 @@
-"""Can the GPU hold enough waves of a kernel to hide its waiting?"""
+"""Whether the GPU holds enough waves of a kernel to hide its waiting."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
         part = filled.idle_units / units if small else 1 - filled.tail_efficiency
         what, advice = (
             (
-                f"its {groups:,} workgroups leave {filled.idle_units} of {units} compute units idle",
+                f"its {groups:,} workgroups leave {filled.idle_units} of {units} units idle",
                 "Launch more, smaller workgroups, split the reduction, or run it beside other "
                 "kernels on another stream.",
             )
@@ -198,7 +198,7 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
             title=f"{kernel.name}: {what}",
             advice=advice,
             saves_ns=None if kernel.total_ns is None else round(kernel.total_ns * part),
-            reasoning=f"Spread over the whole GPU it would take {1 - part:.0%} of its time at best.",
+            reasoning=f"Spread over the whole GPU it takes {1 - part:.0%} of its time at best.",
             confidence=_lower(told.confidence),
             doubts=("all workgroups are taken to last equally long",),
             evidence=(

@@ -86,13 +86,12 @@ def collect(plan: Plan, on_event: Callable[[object], None]) -> Collected:
             on_event(events.PassFailed(planned.number, len(plan.passes), text))
         if result.status == "interrupted":
             break
-    good = [result.planned.folder for result in results if result.status == "complete"]
-    if not good:
+    if not any(result.status == "complete" for result in results):
         first = next((r.message for r in results if r.message), "nothing was written")
         raise NothingError(
             f"nothing was collected: {first}", hint=f"what rocprofv3 wrote is in {plan.raw}"
         )
-    ingest(good, plan.output, mode="replace", merge=True, strict=False, on_event=on_event)
+    ingest([plan.raw], plan.output, mode="replace", merge=True, strict=False, on_event=on_event)
     return Collected(plan.output, plan.raw, tuple(results), results[0].exit_code or 0)
 
 

@@ -62,8 +62,24 @@ class Metric:
     disagreements: str
 
     def on(self, target: str) -> tuple[Formula, ...]:
-        """Return the formulas for a target; empty where it cannot be measured."""
-        return tuple(formula for formula in self.formulas if target in formula.targets)
+        """Return the formulas for a target; empty where it cannot be measured.
+
+        On an unknown GPU, a formula of counts alone holds where every target that has its
+        counters agrees on it.
+        """
+        if target != "unknown":
+            return tuple(formula for formula in self.formulas if target in formula.targets)
+        texts: dict[frozenset[str], set[str]] = {}
+        for each in self.formulas:
+            names = frozenset(each.expression.counters)
+            texts.setdefault(names, set()).add(each.expression.text)
+        return tuple(
+            each
+            for each in self.formulas
+            if each.needs == "counts"
+            and not each.expression.facts
+            and len(texts[frozenset(each.expression.counters)]) == 1
+        )
 
 
 @cache

@@ -15,7 +15,7 @@ import polars as pl
 
 from rocperf.errors import BusyError, InputError, NothingError
 from rocperf.hardware import Gpu
-from rocperf.metrics.catalogue import counters_of
+from rocperf.metrics.catalogue import metric as catalogue_metric
 from rocperf.metrics.evaluate import evaluate
 from rocperf.model import Requires
 from rocperf.profile.region import restrict
@@ -235,6 +235,8 @@ class Profile:
                 lacking.append(f"rows in {table}")
         for name in requires.columns:
             table, column = name.split(".")
+            if f"rows in {table}" in lacking:
+                continue
             known = {c.name: c for c in BY_NAME[table].columns}[column]
             if not self.scalar(f"SELECT count({known.name}) FROM {BY_NAME[table].name}"):
                 lacking.append(f"{name}: {known.doc[0].lower()}{known.doc[1:].rstrip('.')}")
@@ -252,16 +254,13 @@ class Profile:
 
     def _lacking(self, metric: str) -> str:
         targets = sorted({gpu.target for gpu in self._agents.values() if gpu.target})
-        if not targets:
-            return f"{metric} (the GPU is unknown)"
-        needs = {target: counters_of(metric, target) for target in targets}
-        if not any(needs.values()):
+        targets = targets or ["unknown"]
+        ways = [f.expression.counters for t in targets for f in catalogue_metric(metric).on(t)]
+        if not ways:
             return f"{metric} (not available on {', '.join(targets)})"
-        for names in needs.values():
-            if names and set(names) <= self._counters:
-                return ""
-        wanted = next(names for names in needs.values() if names)
-        return f"counters {', '.join(n for n in wanted if n not in self._counters)}"
+        if any(set(names) <= self._counters for names in ways):
+            return ""
+        return f"counters {', '.join(n for n in ways[0] if n not in self._counters)}"
 
     def command_for(self, analysis: str) -> str:
         """Return the command that would collect what an analysis needs."""
