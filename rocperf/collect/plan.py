@@ -134,7 +134,8 @@ def _planned(
         argv += [name for name in _TIMING if not profiler.options or name in profiler.options]
     if "--agent-index" in profiler.options:
         argv += ["--agent-index", "absolute"]
-    argv += ["--output-format", "csv", "-d", str(folder), "-o", "%pid%", "--", *request.argv]
+    form = "rocpd" if profiler.writes_rocpd else "csv"
+    argv += ["--output-format", form, "-d", str(folder), "-o", "%pid%", "--", *request.argv]
     return PlannedPass(number, role, purpose, counters, tuple(argv), folder)
 
 

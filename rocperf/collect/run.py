@@ -164,6 +164,7 @@ def _explain(planned: PlannedPass, log: Path, code: int, how: str) -> str | None
         return how
     tables = [*planned.folder.rglob("*kernel_trace.csv")] if not planned.counters else []
     tables += [*planned.folder.rglob("*counter_collection.csv")]
+    tables += [*planned.folder.rglob("*results.db")]
     if tables:
         return None
     text = log.read_text("utf-8", "replace")
