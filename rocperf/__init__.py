@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rocperf.collect.region import region
     from rocperf.errors import ConfigError, InputError, PluginError, RocperfError
-    from rocperf.hardware.gpu import Gpu, target_facts
-    from rocperf.hardware.links import host_link, peer_link
-    from rocperf.hardware.occupancy import fill, next_steps, reported_resources, resident_occupancy
+    from rocperf.hardware import (
+        Gpu,
+        fill,
+        host_link,
+        next_steps,
+        peer_link,
+        reported_resources,
+        resident_occupancy,
+        target_facts,
+    )
     from rocperf.model import Confidence, Finding, Measure, Query, Requires, Severity, Subject
     from rocperf.plugin import Analysis, Options, hookimpl, option
     from rocperf.profile import Profile
@@ -24,13 +31,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "rocperf.collect.region": ("region",),
     "rocperf.errors": ("ConfigError", "InputError", "PluginError", "RocperfError"),
-    "rocperf.hardware.gpu": ("Gpu", "target_facts"),
-    "rocperf.hardware.links": ("host_link", "peer_link"),
-    "rocperf.hardware.occupancy": (
+    "rocperf.hardware": (
+        "Gpu",
         "fill",
+        "host_link",
         "next_steps",
+        "peer_link",
         "reported_resources",
         "resident_occupancy",
+        "target_facts",
     ),
     "rocperf.model": (
         "Confidence",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 
 import pluggy
 
@@ -288,7 +288,7 @@ def _convert(kind: AnalysisType, name: str, key: str, text: str) -> object:
     if key not in fields:
         known = ", ".join(fields) or "none"
         raise ConfigError(f"{name} has no option {key!r}", hint=f"its options: {known}")
-    default = fields[key].default
+    default: Any = fields[key].default
     if isinstance(default, bool):
         words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         if text.lower() in words:
@@ -323,7 +323,7 @@ def _analyses_of(plugin: object) -> list[AnalysisType]:
         raise PluginError(str(error), hint="is the hook's name spelled as documented?") from error
     found: list[AnalysisType] = []
     for group in manager.hook.rocperf_analyses():
-        for kind in group:
+        for kind in cast("Iterable[Any]", group):
             if not (isinstance(kind, type) and issubclass(kind, Analysis)):
                 raise PluginError(f"{kind!r} is not a subclass of rocperf.Analysis")
             found.append(kind)

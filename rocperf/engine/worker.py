@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from rocperf.engine.wire import finding_from_dict
 from rocperf.errors import PluginError
@@ -118,7 +118,9 @@ class Worker:
             code = process.wait(timeout=5)
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             raise PluginError(f"{name} ended its process ({how}) without an answer") from error
-        return answer if isinstance(answer, dict) else {"error": f"{name} answered with garbage"}
+        if not isinstance(answer, dict):
+            raise PluginError(f"{name} answered with garbage")
+        return cast("dict[str, Any]", answer)
 
     def __enter__(self) -> Self:
         return self

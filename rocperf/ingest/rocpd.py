@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -77,8 +77,12 @@ def _connect(path: Path) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     database = sqlite3.connect(uri, uri=True)
     database.execute("PRAGMA trusted_schema = OFF")
-    database.text_factory = lambda data: data.decode("utf-8", "replace")
+    database.text_factory = _decoded
     return database
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
 
 
 def _names(database: sqlite3.Connection) -> set[str]:
@@ -198,8 +202,8 @@ class _Process:
             }
             for column, (field, factor) in AGENT_FIELDS.items():
                 value = facts.get(field)
-                whole = isinstance(value, int) and value > 0 and kind == "GPU"
-                row[column] = value * factor if whole else None
+                told = value if isinstance(value, int) and kind == "GPU" else 0
+                row[column] = told * factor or None
             rows.append(row)
         if rows:
             types = dict.fromkeys(AGENT_FIELDS, pl.UInt64)
@@ -212,4 +216,4 @@ def _object(text: object) -> dict[str, Any]:
         value = json.loads(str(text))
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -23,7 +23,7 @@ from rocperf.metrics.trust import Doubt, cycles_doubt, gated_doubt, stitched_dou
 #: Counters that are read along to judge the others.
 ANCHORS = ("SQ_WAVES", "GRBM_GUI_ACTIVE", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES")
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "kernel_id": pl.UInt32,
     "launch_id": pl.UInt64,
     "target": pl.String,
@@ -222,5 +222,5 @@ def _bound(value: float | None) -> str:
 
 
 def _no(state: State, reason: str) -> dict[str, Any]:
-    empty = {"value": None, "raw": None, "confidence": "low", "runs": [], "n": 0}
+    empty: dict[str, Any] = {"value": None, "raw": None, "confidence": "low", "runs": [], "n": 0}
     return empty | {"state": state, "reason": reason}

@@ -73,11 +73,12 @@ def open_profile(path: str | Path, *, region: str | None = None) -> Profile:
         raise InputError(
             f"{path}: not a DuckDB file, so not a profile", hint="rocperf ingest reads raw output"
         )
-    profile = Profile(_connect(path), path)
+    connection = _connect(path)
+    profile = Profile(connection, path)
     try:
-        profile._check_version()
+        profile.check_version()
         if region is not None:
-            restrict(profile._connection, region)
+            restrict(connection, region)
             profile.region = region
     except BaseException:
         profile.close()
@@ -86,9 +87,12 @@ def open_profile(path: str | Path, *, region: str | None = None) -> Profile:
 
 
 def _connect(path: Path) -> duckdb.DuckDBPyConnection:
-    settings = {"enable_external_access": "false", "memory_limit": MEMORY_LIMIT}
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "memory_limit": MEMORY_LIMIT,
+    }
     try:
-        return duckdb.connect(str(path), read_only=True, config=settings)  # pyright: ignore[reportArgumentType]
+        return duckdb.connect(str(path), read_only=True, config=settings)
     except duckdb.Error as error:
         text = str(error)
         if "lock" in text:
@@ -267,7 +271,8 @@ class Profile:
         command = self.scalar("SELECT any_value(command ORDER BY run_id) FROM runs")
         return f"rocperf collect --for {shlex.quote(analysis)} -- {command or './app'}"
 
-    def _check_version(self) -> None:
+    def check_version(self) -> None:
+        """Raise `InputError` when the tables are missing or newer than this rocperf reads."""
         try:
             found = self._connection.execute(
                 "SELECT key, value FROM meta WHERE key IN ('schema_version', 'rocperf_version')"

@@ -117,7 +117,7 @@ class ViewApp(App[None]):
         self._paint_kernels()
 
     def _paint_findings(self) -> None:
-        table = self.query_one("#findings", DataTable)
+        table: DataTable[Text] = self.query_one("#findings", DataTable)
         table.clear()
         for number, ranked in enumerate(self._ranked):
             finding = ranked.finding
@@ -134,7 +134,7 @@ class ViewApp(App[None]):
             self._say(f"{why} Key 3 shows what could not be judged.")
 
     def _paint_kernels(self) -> None:
-        table = self.query_one("#kernels", DataTable)
+        table: DataTable[Text] = self.query_one("#kernels", DataTable)
         table.clear()
         shown = self._kernels
         if self._needle and shown.height:
@@ -185,11 +185,14 @@ class ViewApp(App[None]):
 
     def action_move(self, step: int) -> None:
         """Move the cursor of the table that has the focus."""
-        if isinstance(self.focused, DataTable):
-            if step > 0:
-                self.focused.action_cursor_down()
-            else:
-                self.focused.action_cursor_up()
+        active = self.query_one("#tabs", TabbedContent).active
+        if active not in ("findings-tab", "kernels-tab"):
+            return
+        table: DataTable[Text] = self.query_one(f"#{active.removesuffix('-tab')}", DataTable)
+        if step > 0:
+            table.action_cursor_down()
+        else:
+            table.action_cursor_up()
 
     def _focus_table(self) -> None:
         active = self.query_one("#tabs", TabbedContent).active
