@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 import pluggy
 
@@ -322,8 +322,9 @@ def _analyses_of(plugin: object) -> list[AnalysisType]:
     except pluggy.PluginValidationError as error:
         raise PluginError(str(error), hint="is the hook's name spelled as documented?") from error
     found: list[AnalysisType] = []
-    for group in manager.hook.rocperf_analyses():
-        for kind in cast("Iterable[Any]", group):
+    groups: list[Iterable[Any]] = manager.hook.rocperf_analyses()
+    for group in groups:
+        for kind in group:
             if not (isinstance(kind, type) and issubclass(kind, Analysis)):
                 raise PluginError(f"{kind!r} is not a subclass of rocperf.Analysis")
             found.append(kind)

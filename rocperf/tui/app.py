@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import polars as pl
 from rich.text import Text
@@ -117,7 +117,7 @@ class ViewApp(App[None]):
         self._paint_kernels()
 
     def _paint_findings(self) -> None:
-        table: DataTable[Text] = self.query_one("#findings", DataTable)
+        table = self._table("findings")
         table.clear()
         for number, ranked in enumerate(self._ranked):
             finding = ranked.finding
@@ -134,7 +134,7 @@ class ViewApp(App[None]):
             self._say(f"{why} Key 3 shows what could not be judged.")
 
     def _paint_kernels(self) -> None:
-        table: DataTable[Text] = self.query_one("#kernels", DataTable)
+        table = self._table("kernels")
         table.clear()
         shown = self._kernels
         if self._needle and shown.height:
@@ -188,11 +188,14 @@ class ViewApp(App[None]):
         active = self.query_one("#tabs", TabbedContent).active
         if active not in ("findings-tab", "kernels-tab"):
             return
-        table: DataTable[Text] = self.query_one(f"#{active.removesuffix('-tab')}", DataTable)
+        table = self._table(active.removesuffix("-tab"))
         if step > 0:
             table.action_cursor_down()
         else:
             table.action_cursor_up()
+
+    def _table(self, name: str) -> DataTable[Text]:
+        return cast("DataTable[Text]", self.query_one(f"#{name}", DataTable))
 
     def _focus_table(self) -> None:
         active = self.query_one("#tabs", TabbedContent).active

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocperf.ingest.rocprofv3_json.records import (
-    DISPATCH_SCHEMA,
-    Names,
-    Record,
-    Row,
-    dispatch,
-    handle,
-)
+from rocperf.ingest.rocprofv3_json.names import Names, Record, Row, handle
+from rocperf.ingest.rocprofv3_json.records import DISPATCH_SCHEMA, dispatch
 from rocperf.ingest.sink import INCOMING
 from rocperf.store import arrow
 

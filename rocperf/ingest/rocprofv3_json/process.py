@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+import contextlib
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -12,7 +13,9 @@ from rocperf.ingest.agent_record import KINDS, agent_row, link_rows, store_agent
 from rocperf.ingest.instances import store_counters
 from rocperf.ingest.results_file import rank_of, replace_twice_recorded, run_key
 from rocperf.ingest.rocprofv3_json.counted import Counted
-from rocperf.ingest.rocprofv3_json.records import Kind, Names, Record, handle, kind_of, symbol
+from rocperf.ingest.rocprofv3_json.kinds import Kind, kind_of
+from rocperf.ingest.rocprofv3_json.names import Names, Record, handle
+from rocperf.ingest.rocprofv3_json.records import symbol
 from rocperf.ingest.rocprofv3_json.stream import Document
 from rocperf.ingest.secrets import reduce
 from rocperf.ingest.source import RunInfo
@@ -20,8 +23,6 @@ from rocperf.ingest.source import RunInfo
 if TYPE_CHECKING:
     from rocperf.ingest.source import Sink, SourceFile
     from rocperf.ingest.topology.rows import Row
-
-T = TypeVar("T")
 
 #: Records of one batch. A choice of ours.
 BATCH_ROWS = 20_000
@@ -78,7 +79,7 @@ def read_document(source: SourceFile, sink: Sink, *, salvage: bool) -> None:
 
 
 def _process_numbers(document: Document) -> Iterator[int]:
-    for key in document.keys():
+    for key in document.fields():
         if key == "rocprofiler-sdk-tool":
             yield from document.elements()
         else:
@@ -124,7 +125,7 @@ class Process:
         """Read the sections of the process; leave those for later whose names are not known."""
         self._document = document
         self.late = set()
-        for section in document.keys():
+        for section in document.fields():
             if section in _NAMES and section not in self._seen:
                 self._read_names(section)
                 self._seen.add(section)
@@ -140,24 +141,31 @@ class Process:
         self._seen |= set(_NAMES)
 
     def _read_names(self, section: str) -> None:
-        document, names = self._document, self._names
+        document = self._document
         if document.peek() not in ("[", "{"):
             document.skip()
         elif section == "metadata":
-            self._metadata(document.value())
+            stated = document.value()
+            with self._guarded(section):
+                self._metadata(stated)
         elif section == "strings":
-            self._strings()
+            with self._guarded(section):
+                self._strings()
         else:
-            readers: dict[str, Callable[[Record], None]] = {
+            readers = {
                 "agents": self._agent,
                 "counters": self._counter,
                 "code_objects": self._code_object,
-                "kernel_symbols": lambda each: names.kernels.update(
-                    [s] if (s := symbol(each)) else []
-                ),
+                "kernel_symbols": self._symbol,
             }
             for each in document.items():
-                self._guarded(readers[section], each, section)
+                with self._guarded(section):
+                    readers[section](each)
+
+    def _symbol(self, stated: Record) -> None:
+        found = symbol(stated)
+        if found is not None:
+            self._names.kernels[found[0]] = found[1]
 
     def _metadata(self, stated: Record) -> None:
         pid = handle(stated.get("pid"))
@@ -214,7 +222,7 @@ class Process:
 
     def _strings(self) -> None:
         document, names = self._document, self._names
-        for key in document.keys():
+        for key in document.fields():
             if key == "buffer_records":
                 for each in document.items():
                     operations = each.get("operations") or []
@@ -231,7 +239,7 @@ class Process:
 
     def _read_records(self, section: str) -> None:
         document = self._document
-        for key in document.keys():
+        for key in document.fields():
             kind = kind_of(key) if section == "buffer_records" else None
             if kind is not None and document.peek() == "[":
                 self._rows(key, kind)
@@ -244,10 +252,8 @@ class Process:
 
     def _rows(self, key: str, kind: Kind) -> None:
         for first, batch in self._batches():
-            rows = [
-                self._guarded(lambda each, n=n: kind.build(n, each, self._names), record, key)
-                for n, record in enumerate(batch, start=first)
-            ]
+            with self._guarded(key):
+                rows = [kind.build(n, each, self._names) for n, each in enumerate(batch, first)]
             frame = pl.DataFrame(rows, schema=kind.schema, orient="row")
             run_id, file_id = self._started()
             self._sink.append(kind.table, frame, run_id=run_id, file_id=file_id)
@@ -255,12 +261,9 @@ class Process:
 
     def _counters(self) -> None:
         for first, batch in self._batches():
-            for number, record in enumerate(batch, start=first):
-                self._guarded(
-                    lambda each, n=number: self._counted.add(n, each, self._names),
-                    record,
-                    "counter_collection",
-                )
+            with self._guarded("counter_collection"):
+                for n, each in enumerate(batch, first):
+                    self._counted.add(n, each, self._names)
             self._started()
             self._advance(self._counted.flush(self._sink))
 
@@ -281,13 +284,15 @@ class Process:
         if batch:
             yield first, batch
 
-    def _guarded(self, build: Callable[[Record], T], record: Record, what: str) -> T:
+    @contextlib.contextmanager
+    def _guarded(self, what: str) -> Generator[None]:
+        """Turn surprises of a record's form into an error that says where it is."""
         try:
-            return build(record)
+            yield
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InputError(
                 f"{self._source.path}: a record of {what} before byte"
-                f" {self._document.offset:,} is not as rocprofv3 writes it: {error}",
+                f" {self._document.offset:,} is not as rocprofv3 writes it: {error!r}",
                 hint="record it again, or take CSV or rocpd",
             ) from error
 

@@ -137,7 +137,7 @@ class Document:
                 return
             self.expect(",")
 
-    def keys(self) -> Iterator[str]:
+    def fields(self) -> Iterator[str]:
         """Step through an object's keys; who asks must read each value before the next."""
         self.expect("{")
         if self.peek() == "}":
@@ -159,7 +159,7 @@ class Document:
         if self.peek() == "[":
             return sum(1 for _ in self.items())
         if self.peek() == "{":
-            for _ in self.keys():
+            for _ in self.fields():
                 self.skip()
             return 0
         self.value()
