@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 
 import pluggy
 
@@ -322,12 +322,12 @@ def _analyses_of(plugin: object) -> list[AnalysisType]:
     except pluggy.PluginValidationError as error:
         raise PluginError(str(error), hint="is the hook's name spelled as documented?") from error
     found: list[AnalysisType] = []
-    groups: list[Iterable[Any]] = manager.hook.rocperf_analyses()
+    groups: list[Iterable[object]] = manager.hook.rocperf_analyses()
     for group in groups:
         for kind in group:
             if not (isinstance(kind, type) and issubclass(kind, Analysis)):
                 raise PluginError(f"{kind!r} is not a subclass of rocperf.Analysis")
-            found.append(kind)
+            found.append(cast("AnalysisType", kind))
     if not found:
         raise PluginError("it provides no analysis", hint="implement rocperf_analyses")
     return found

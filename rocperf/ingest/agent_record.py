@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rocperf.ingest.topology.rows import Row, frames_of
 
@@ -131,7 +131,8 @@ def _text(stated: Mapping[str, Any], name: str) -> str | None:
 
 def _listed(stated: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     value = stated.get(name)
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("Mapping[str, Any]", each) for each in items if isinstance(each, dict)]
 
 
 def _target(stated: Mapping[str, Any]) -> str | None:
