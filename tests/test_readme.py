@@ -26,6 +26,16 @@ def test_both_commands_stand_there_on_lines_of_their_own() -> None:
     assert TEST in shell
 
 
+def test_the_picture_is_what_the_demo_prints() -> None:
+    """The tutorial's output is kept current by a check; the README shows a part of it."""
+    (picture,) = blocks("text")
+    tutorial = README.parent / "docs" / "tutorials" / "first-profile.md"
+    printed = tutorial.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in picture.splitlines() if line]
+    assert len(lines) > 5
+    assert [line for line in lines if line not in printed] == []
+
+
 def test_the_plugin_has_twelve_lines_and_loads(tmp_path: Path) -> None:
     (code,) = blocks("python")
     assert len([line for line in code.splitlines() if line.strip()]) <= 12
