@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
+from typing import Any, ClassVar, Generic, TypeGuard, TypeVar, get_args
 
 import pluggy
 
@@ -325,12 +325,16 @@ def _analyses_of(plugin: object) -> list[AnalysisType]:
     groups: list[Iterable[object]] = manager.hook.rocperf_analyses()
     for group in groups:
         for kind in group:
-            if not (isinstance(kind, type) and issubclass(kind, Analysis)):
+            if not _is_analysis(kind):
                 raise PluginError(f"{kind!r} is not a subclass of rocperf.Analysis")
-            found.append(cast("AnalysisType", kind))
+            found.append(kind)
     if not found:
         raise PluginError("it provides no analysis", hint="implement rocperf_analyses")
     return found
+
+
+def _is_analysis(kind: object) -> TypeGuard[AnalysisType]:
+    return isinstance(kind, type) and issubclass(kind, Analysis)
 
 
 def _reason(error: BaseException) -> str:

@@ -131,7 +131,9 @@ def _text(stated: Mapping[str, Any], name: str) -> str | None:
 
 def _listed(stated: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     value = stated.get(name)
-    items = cast("list[Any]", value) if isinstance(value, list) else []
+    items: list[Any] = []
+    if isinstance(value, list):
+        items.extend(value)  # pyright: ignore[reportUnknownArgumentType]  # of JSON
     return [cast("Mapping[str, Any]", each) for each in items if isinstance(each, dict)]
 
 

@@ -16,6 +16,7 @@ from rocperf.ingest.rocprofv3_json.names import (
     address,
     agent,
     correlation,
+    mapping,
     number,
     small,
     times,
@@ -41,8 +42,7 @@ def sample(row: int, outer: Record, names: Names, method: str) -> Row:
     known = isinstance(place, int) and 0 <= place < len(names.instructions)
     comment = isinstance(place, int) and 0 <= place < len(names.comments)
     issued = record.get("wave_issued")
-    snapshot = record.get("snapshot")
-    reason = snapshot.get("stall_reason") if isinstance(snapshot, dict) else None
+    reason = mapping(record.get("snapshot")).get("stall_reason")
     return (
         row,
         method,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 Record = Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -58,11 +58,22 @@ class Names:
         return otherwise[number] if number < len(otherwise) else f"operation {number}"
 
 
+def mapping(value: Any) -> Record:
+    """Return an object of JSON; an empty one for anything else."""
+    return cast("Record", value) if isinstance(value, dict) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    """Return an array of JSON; an empty one for anything else."""
+    items: list[Any] = []
+    if isinstance(value, list):
+        items.extend(value)  # pyright: ignore[reportUnknownArgumentType]  # of JSON
+    return items
+
+
 def handle(value: Any) -> int | None:
     """Read ``{"handle": 5}`` and ``5``; None when it is neither."""
-    if isinstance(value, dict):
-        value = value.get("handle")
-    return value if isinstance(value, int) and 0 <= value < _MOST else None
+    return number(mapping(value).get("handle")) if isinstance(value, dict) else number(value)
 
 
 def number(value: Any) -> int | None:
@@ -86,7 +97,7 @@ def times(record: Record) -> tuple[int | None, int | None]:
 def correlation(record: Record) -> int | None:
     """Read the id of the call that caused a record."""
     value = record.get("correlation_id")
-    return number(value.get("internal")) if isinstance(value, dict) else number(value)
+    return number(mapping(value).get("internal")) if isinstance(value, dict) else number(value)
 
 
 def agent(value: Any, names: Names) -> int | None:
@@ -98,7 +109,8 @@ def agent(value: Any, names: Names) -> int | None:
 def address(value: Any) -> int | None:
     """Read an address, stated as a number or in hexadecimal."""
     if isinstance(value, dict):
-        value = value.get("handle", value.get("value"))
+        stated = mapping(value)
+        value = stated.get("handle", stated.get("value"))
     if isinstance(value, str):
         try:
             value = int(value, 0)

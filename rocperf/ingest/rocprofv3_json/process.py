@@ -11,13 +11,13 @@ import polars as pl
 from rocperf.errors import InputError
 from rocperf.ingest.agent_record import KINDS, agent_row, link_rows, store_agents
 from rocperf.ingest.instances import store_counters
-from rocperf.ingest.results_file import rank_of, replace_twice_recorded, run_key
+from rocperf.ingest.results_file import replace_twice_recorded, run_key
 from rocperf.ingest.rocprofv3_json.counted import Counted
 from rocperf.ingest.rocprofv3_json.kinds import Kind, kind_of
-from rocperf.ingest.rocprofv3_json.names import Names, Record, handle
+from rocperf.ingest.rocprofv3_json.metadata import run_info
+from rocperf.ingest.rocprofv3_json.names import Names, Record, agent, handle, listing
 from rocperf.ingest.rocprofv3_json.records import symbol
 from rocperf.ingest.rocprofv3_json.stream import Document
-from rocperf.ingest.secrets import reduce
 from rocperf.ingest.source import RunInfo
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def read_document(source: SourceFile, sink: Sink, *, salvage: bool) -> None:
     """
     processes: list[Process] = []
     error: InputError | None = None
+    invalid, first_invalid = 0, 0
     for again in (False, True):
         with Document(source.path) as document:
             try:
@@ -60,20 +61,19 @@ def read_document(source: SourceFile, sink: Sink, *, salvage: bool) -> None:
                     processes[number].walk(document)
             except InputError as broken:
                 error = broken
-            if not again:
-                invalid = (document.invalid, document.first_invalid)
+            invalid, first_invalid = document.invalid, document.first_invalid or 0
         if error is not None or not any(process.late for process in processes):
             break
     if error is not None and not (salvage and any(p.done for p in processes)):
         raise error
     for process in processes:
         process.finish(error)
-    if invalid[0] and processes:
+    if invalid and processes:
         sink.note(
             "warning",
             "invalid-utf8",
-            f"{source.path.name}: invalid UTF-8 at byte {invalid[1]:,} in {invalid[0]:,}"
-            f" string{'s' * (invalid[0] > 1)}, replaced",
+            f"{source.path.name}: invalid UTF-8 at byte {first_invalid:,} in {invalid:,}"
+            f" string{'s' * (invalid > 1)}, replaced",
             file_id=processes[0].file_id,
         )
 
@@ -147,7 +147,7 @@ class Process:
         elif section == "metadata":
             stated = document.value()
             with self._guarded(section):
-                self._metadata(stated)
+                self._info = run_info(self._source.path, stated, self._number)
         elif section == "strings":
             with self._guarded(section):
                 self._strings()
@@ -167,30 +167,6 @@ class Process:
         if found is not None:
             self._names.kernels[found[0]] = found[1]
 
-    def _metadata(self, stated: Record) -> None:
-        pid = handle(stated.get("pid"))
-        node = stated.get("node")
-        command = stated.get("command")
-        environment = stated.get("environment")
-        kept = reduce(
-            {str(k): str(v) for k, v in environment.items()}
-            if isinstance(environment, dict)
-            else {}
-        )
-        path = self._source.path
-        part = f":{self._number}" if self._number else ""
-        self._info = RunInfo(
-            key=run_key(path, pid, part),
-            hostname=(node.get("hostname") or None) if isinstance(node, dict) else None,
-            pid=pid,
-            rank=rank_of(path, kept),
-            command=" ".join(map(str, command)) if isinstance(command, list) else None,
-            start_ns=handle(stated.get("init_time")) or None,
-            end_ns=handle(stated.get("fini_time")) or None,
-            tool="rocprofv3",
-            environment=kept,
-        )
-
     def _agent(self, stated: Record) -> None:
         kind, node = KINDS.get(stated.get("type") or 0), handle(stated.get("node_id"))
         number = handle(stated.get("id"))
@@ -207,12 +183,12 @@ class Process:
 
     def _code_object(self, stated: Record) -> None:
         number = handle(stated.get("code_object_id"))
-        agent = handle(stated.get("agent_id", stated.get("rocp_agent")))
+        loaded_for = stated.get("agent_id", stated.get("rocp_agent"))
         if number:
             self._code.append(
                 {
                     "code_object_id": number,
-                    "agent_id": None if agent is None else self._names.nodes.get(agent, agent),
+                    "agent_id": agent(loaded_for, self._names),
                     "uri": str(stated.get("uri") or "") or None,
                     "load_base": handle(stated.get("load_base")),
                     "load_bytes": handle(stated.get("load_size")),
@@ -225,7 +201,7 @@ class Process:
         for key in document.fields():
             if key == "buffer_records":
                 for each in document.items():
-                    operations = each.get("operations") or []
+                    operations = listing(each.get("operations"))
                     names.kinds.append((str(each.get("kind")), [str(o) for o in operations]))
             elif key == "marker_api":
                 for each in document.items():

@@ -15,6 +15,8 @@ from rocperf.ingest.rocprofv3_json.names import (
     agent,
     correlation,
     handle,
+    listing,
+    mapping,
     number,
     small,
     times,
@@ -29,9 +31,8 @@ _SCRATCH = ("none", "alloc", "free", "async_reclaim")
 
 
 def _sizes(value: Any) -> Row:
-    if not isinstance(value, dict):
-        return None, None, None
-    return tuple(small(value.get(axis)) for axis in "xyz")
+    stated = mapping(value)
+    return small(stated.get("x")), small(stated.get("y")), small(stated.get("z"))
 
 
 def _product(sizes: Row) -> int | None:
@@ -200,12 +201,9 @@ def domain(kind: str) -> str:
 
 
 def _arguments(value: Any) -> str | None:
-    if not isinstance(value, list) or not value:
-        return None
     pairs = {
         str(each.get("name") or place): each.get("value")
-        for place, each in enumerate(value)
-        if isinstance(each, dict)
+        for place, each in enumerate(map(mapping, listing(value)))
     }
     return json.dumps(pairs, ensure_ascii=False, separators=(",", ":")) if pairs else None
 
