@@ -166,8 +166,12 @@ def document() -> Json:
         "metadata": {"pid": 77, "command": ["./app", "--token=s3cret"], "node": {"hostname": "h"}},
         "agents": [
             {
-                "id": {"handle": 2**63 + 5}, "type": 2, "node_id": 4, "name": "gfx942",
-                "wave_front_size": 64, "hive_id": 2**63 + 1,
+                "id": {"handle": 2**63 + 5},
+                "type": 2,
+                "node_id": 4,
+                "name": "gfx942",
+                "wave_front_size": 64,
+                "hive_id": 2**63 + 1,
                 "io_links": [{"type": 11, "node_to": 5, "weight": 15, "max_bandwidth": 64000}],
             }
         ],
@@ -301,14 +305,14 @@ def test_a_document_that_breaks_off_names_the_byte(tmp_path: Path) -> None:
 def test_a_document_with_a_wrong_record_is_refused(tmp_path: Path) -> None:
     process = document()
     process["buffer_records"]["kernel_dispatch"].append({"kind": 11})
-    with pytest.raises(InputError, match="kernel_dispatch.*not as rocprofv3 writes it"):
+    with pytest.raises(InputError, match=r"kernel_dispatch.*not as rocprofv3 writes it"):
         load(tmp_path, write(tmp_path / "77_results.json", process))
 
 
 def test_no_json_under_the_name_of_results(tmp_path: Path) -> None:
     source = tmp_path / "results.json"
     source.write_text(',{"ph":"M"}\n')
-    with pytest.raises(InputError, match="not a rocprofv3 results file .starts with ','"):
+    with pytest.raises(InputError, match=r"not a rocprofv3 results file .starts with ','"):
         load(tmp_path, source)
 
 
