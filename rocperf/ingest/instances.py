@@ -41,7 +41,7 @@ def store_counters(sink: Sink, stage: str, *, run_id: int, file_id: int, name: s
         " min(value) AS low, max(value) AS high, min(row) AS row"
         f" FROM {stage} GROUP BY dispatch_id, counter"
     )
-    several = run(f"SELECT 1 FROM {_SUMS} WHERE n > 1 LIMIT 1").fetchone() is not None
+    several = bool(run(f"SELECT 1 FROM {_SUMS} WHERE n > 1 LIMIT 1").fetchall())
     _find_replays(sink, run_id, several=several)
     _store_sums(sink, run_id, file_id)
     if several:
@@ -105,13 +105,14 @@ def _store_sums(sink: Sink, run_id: int, file_id: int) -> None:
 
 
 def _note_replays(sink: Sink, file_id: int, name: str) -> None:
-    found = sink.connection.execute(f"SELECT count(*), max(times) FROM {_REPLAYS}").fetchone()
-    if found and found[0]:
+    query = f"SELECT count(*), max(times) FROM {_REPLAYS}"
+    ((dispatches, times),) = sink.connection.execute(query).fetchall()
+    if dispatches:
         sink.note(
             "warning",
             "counter-repeated",
-            f"{name}: {found[1]} rows for one counter of one dispatch (replay?);"
+            f"{name}: {times} rows for one counter of one dispatch (replay?);"
             " equal values are taken once, others not at all",
             file_id=file_id,
-            rows=int(found[0]),
+            rows=int(dispatches),
         )

@@ -103,11 +103,11 @@ def replace_twice_recorded(sink: Sink, source: SourceFile, run_id: int, file_id:
     replaced: list[str] = []
     for table in (INCOMING, *_TWICE):
         within = f"run_id = {run_id} AND file_id"
-        counts = sink.connection.execute(
+        ((mine, others),) = sink.connection.execute(
             f"SELECT count(*) FILTER (file_id = {file_id}), count(*) FILTER (file_id <> {file_id})"
             f" FROM {table} WHERE {within} IS NOT NULL"
-        ).fetchone()
-        if counts and counts[0] and counts[1]:
+        ).fetchall()
+        if mine and others:
             sink.connection.execute(f"DELETE FROM {table} WHERE {within} <> {file_id}")
             replaced.append("dispatches" if table == INCOMING else table)
     if replaced:

@@ -131,9 +131,24 @@ class File:
             done = self.sink.append_sql(target, query, params, run_id=run_id, file_id=self.file_id)
             if target == "api_calls":
                 self._move_markers()
+            elif target == "all_dispatches":
+                self._forget_counted(run_id)
         self.stored += done
         self.sink.records(self.file_id, stored=self.stored, rejected=0)
         self.sink.progress(self.source, self.stored, self.source.size)
+
+    def _forget_counted(self, run_id: int) -> None:
+        """Of dispatches that were counted and traced in one run keep the trace, which says more.
+
+        Counter files are read before kernel traces, because they name the process.
+        """
+        from rocperf.ingest.sink import INCOMING
+
+        self.sink.connection.execute(
+            f"DELETE FROM {INCOMING} WHERE run_id = {run_id} AND file_id <> {self.file_id}"
+            f" AND dispatch_id IN (SELECT dispatch_id FROM {INCOMING}"
+            f" WHERE run_id = {run_id} AND file_id = {self.file_id})"
+        ).fetchall()
 
     def _move_markers(self) -> None:
         """Move rows of roctx out of the calls, where one file holds both or only these."""

@@ -19,6 +19,7 @@ FORMAT = "rocprofv3-json"
 _MARK = b'"rocprofiler-sdk-tool"'
 # The mark is the first key of the document.
 _NEAR = 256
+_GZIP = b"\x1f\x8b"
 
 
 def recognise(path: Path, head: bytes) -> SourceFile | None:
@@ -44,7 +45,9 @@ def recognise(path: Path, head: bytes) -> SourceFile | None:
         return SourceFile(path, FORMAT, kind, None, size)
     start = head.lstrip()[:1]
     if name.endswith("results.json") and start not in (b"{", b"[", b""):
-        return SourceFile(path, FORMAT, "damaged", None, size)
+        # A gzip file whose head could not be unpacked is cut; reading it says where.
+        kind = None if head.startswith(_GZIP) else "damaged"
+        return SourceFile(path, FORMAT, kind, None, size)
     return None
 
 
