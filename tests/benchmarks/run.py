@@ -100,7 +100,7 @@ def measure_size(dispatches: int, folder: Path, repeat: int) -> Size:
         facts["bytes"] = sum(p.stat().st_size for p in source.rglob("*") if p.is_file())
         setattr(size, name, facts)
     say(f"{dispatches:,} dispatches: analyses")
-    size.analyses = best(repeat, "analyses", str(folder / "csv.rocperf"))
+    size.analyses = best(repeat, "analyses", str(folder / "rocpd.rocperf"))
     return size
 
 
@@ -159,11 +159,11 @@ def report(sizes: Sequence[Size], helped: Facts, recorded: Facts | None) -> Iter
     yield "| ---: " * (3 + len(names)) + "|"
     for size in sizes:
         facts = size.analyses
-        each = " | ".join(f"{facts['each'][name]:.2f}" for name in names)
+        each = " | ".join(_one(facts, name) for name in names)
         yield f"| {size.dispatches:,} | {facts['seconds']:.2f} | {each} | {facts['peak_mb']:.0f} |"
     yield (
-        "\n*All* includes opening the profile and loading the plugins; the first analysis "
-        "includes what is asked first of a cold file.\n"
+        "\nOver the rocpd profile. *All* includes opening the profile and loading the plugins; the "
+        "first analysis includes what is asked first of a cold file.\n"
     )
     yield "## Floors\n"
     yield "| what | floor | measured | holds |"
@@ -190,6 +190,11 @@ def _ingest_row(size: Size, what: str, facts: Facts, ratio: str) -> str:
         f"| {size.dispatches:,} | {what} | {facts['bytes'] / 1e6:,.0f} | {facts['rows']:,} "
         f"| {facts['seconds']:.2f} | {rate(facts):,.0f} | {facts['peak_mb']:.0f} | {ratio} |"
     )
+
+
+def _one(facts: Facts, name: str) -> str:
+    status = str(facts["statuses"][name]).lower()
+    return f"{facts['each'][name]:.2f}" + ("" if status == "completed" else f" ({status})")
 
 
 def floors(

@@ -23,7 +23,10 @@ from rocperf.testing.simulator.scenarios import (
     UNIT_COPY,
 )
 
-COUNTERS = ("SQ_WAVES", "GRBM_GUI_ACTIVE", "SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE")
+COUNTERS = (
+    "SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE", "TA_TOTAL_WAVEFRONTS_sum",
+    "TCP_TOTAL_CACHE_ACCESSES_sum",
+)  # fmt: skip
 CALLS = ("hipSetDevice", "hipLaunchKernel", "hipGetLastError", "hipStreamQuery")
 #: A dispatch starts this long after the one before it, in nanoseconds; a copy every tenth.
 PERIOD, COPY_EVERY = 20_000, 10
