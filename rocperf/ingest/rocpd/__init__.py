@@ -169,6 +169,9 @@ def _note_oddities(database: Database, part: Part) -> None:
             "objects-ignored",
             "ignored: " + ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n),
         )
+    if database.odd:
+        tables = ", ".join(sorted(database.odd))
+        part.note("warning", "values-odd", f"text where numbers belong in {tables}; left out")
     for ending in ("-journal", "-wal"):
         beside = Path(f"{database.path}{ending}")
         if beside.is_file() and beside.stat().st_size:

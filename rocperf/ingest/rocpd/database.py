@@ -126,6 +126,8 @@ class Database:
         Names of all tables.
     views, triggers, foreign
         How many there are of what is never used.
+    odd
+        Tables in which something else stood where a number belongs.
     """
 
     def __init__(self, path: Path) -> None:
@@ -136,6 +138,7 @@ class Database:
         self.parts: dict[str, dict[str, str]] = {}
         self.plain: set[str] = set()
         self.views = self.triggers = self.foreign = 0
+        self.odd: set[str] = set()
         self._columns: dict[str, frozenset[str]] = {}
         try:
             self._look()
@@ -243,11 +246,13 @@ class Database:
                 last = found[0] - 1 if found else _LAST
             elif found:
                 last = found[0]
-            arrays = run(query.sql(careful=False), (after, last)).fetchone()
             try:
+                arrays = run(query.sql(careful=False), (after, last)).fetchone()
                 return query.frame(arrays), last
-            except pl.exceptions.ComputeError:
+            except (sqlite3.OperationalError, pl.exceptions.ComputeError):
+                # SQLite lets any column hold anything; what is no number is then left out.
                 arrays = run(query.sql(careful=True), (after, last)).fetchone()
+                self.odd.add(query.table)
                 return query.frame(arrays), last
         except (sqlite3.Error, pl.exceptions.PolarsError) as error:
             raise self.damaged(error) from error
