@@ -43,13 +43,6 @@ class ConflictOptions(rocperf.Options):
         unit="cycles",
         minimum=0,
     )
-    busy: float = option(
-        10.0,
-        help="LDS utilisation below which the stated saving shrinks in proportion; ours.",
-        unit="%",
-        minimum=0.1,
-        maximum=100,
-    )
 
 
 class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
@@ -60,13 +53,13 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
     requires = Requires(
         tables=("dispatches",),
         any_of=((("lds-conflict-share",), ("lds-conflicts-per-instruction",)),),
-        optional=("lds-utilisation", "lds-conflicts-per-instruction"),
+        optional=("lds-conflict-kernel-share", "lds-conflicts-per-instruction"),
     )
 
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield one finding a kernel."""
         kernels = kernel_times(profile, self.options.min_share)
-        ids = ["lds-conflict-share", "lds-conflicts-per-instruction", "lds-utilisation"]
+        ids = ["lds-conflict-share", "lds-conflicts-per-instruction", "lds-conflict-kernel-share"]
         by_kernel: dict[int, dict[str, dict[str, Any]]] = {}
         for row in profile.metrics(ids).to_dicts():
             if row["state"] == "value":
@@ -79,12 +72,12 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
                 continue
             if share is not None:
                 if share["value"] >= self.options.min_conflict_share:
-                    yield self._by_share(kernel, share, values.get("lds-utilisation"))
+                    yield self._by_share(kernel, share, values.get("lds-conflict-kernel-share"))
             elif each is not None and each["value"] >= self.options.min_per_instruction:
                 yield self._by_instruction(kernel, each)
 
     def _by_share(
-        self, kernel: KernelTime, share: dict[str, Any], use: dict[str, Any] | None
+        self, kernel: KernelTime, share: dict[str, Any], whole: dict[str, Any] | None
     ) -> Finding:
         part, lost = share["value"] / 100, share["value"]
         doubts = [share["reason"]] if share["reason"] else []
@@ -94,14 +87,16 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
                 "LDS cycles lost to conflicts", lost, "%", limit=self.options.min_conflict_share
             )
         ]
-        if use is not None:
-            measures.append(Measure("LDS utilisation", use["value"], "%"))
-            if use["value"] < self.options.busy:
-                part *= use["value"] / self.options.busy
-                doubts.append(f"the LDS is busy only {use['value']:.1f} % of the time")
-                reasoning += f" Less, since it is busy only {use['value']:.1f} % of it."
+        if whole is not None:
+            # Conflict cycles of a compute unit cannot save more time than they took.
+            part = min(part, whole["value"] / 100)
+            measures.append(Measure("time spent in conflicts", whole["value"], "%"))
+            reasoning = (
+                f"The LDS spends {whole['value']:.1f} % of the kernel's time on repeated cycles, "
+                "averaged over the compute units; without them at most that is saved."
+            )
         else:
-            doubts.append("how busy the LDS is could not be told")
+            doubts.append("what part of the time the LDS is busy could not be told")
         return self._finding(
             kernel,
             title=f"{kernel.name}: {lost:.1f} % of its LDS cycles are lost to bank conflicts",
