@@ -6,24 +6,32 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rocperf.engine.cache import Cache
-from rocperf.engine.grade import outcome_of
-from rocperf.engine.wire import finding_from_dict, finding_to_dict, outcome_to_dict
-from rocperf.engine.worker import Worker
+from rocperf.engine.grade import grade, outcome_of
+from rocperf.engine.outcomes import outcome_from_dict, outcome_to_dict
+from rocperf.errors import PluginError
 from rocperf.model import Failed, Outcome, Skipped
 from rocperf.plugin import Analysis
+from rocperf.plugin.loading import Address
+from rocperf.plugin.wire import finding_from_dict, finding_to_dict
+from rocperf.plugin.worker import LIMIT_S, Worker
 from rocperf.profile import Profile
 
-__all__ = ["LIMIT_S", "analyze", "finding_from_dict", "finding_to_dict", "outcome_to_dict"]
-
-#: Seconds after which an analysis that is not ours is ended. A choice of ours.
-LIMIT_S = 60.0
+__all__ = [
+    "LIMIT_S",
+    "analyze",
+    "finding_from_dict",
+    "finding_to_dict",
+    "grade",
+    "outcome_from_dict",
+    "outcome_to_dict",
+]
 
 
 def analyze(
     profile: Profile,
     analyses: Mapping[str, Analysis[Any]],
     *,
-    external: Mapping[str, tuple[str, str]] | None = None,
+    external: Mapping[str, Address] | None = None,
     limit_s: float = LIMIT_S,
     on_outcome: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
@@ -36,7 +44,7 @@ def analyze(
     analyses
         Configured analyses by id.
     external
-        Which of them run outside this process, and how a worker loads each.
+        Which of them run in a worker process, and how it loads each.
     limit_s
         Time limit of each external analysis, seconds.
     on_outcome
@@ -45,17 +53,19 @@ def analyze(
     Returns
     -------
     list
-        One outcome per analysis, in order.
+        One outcome per analysis, in order. What an external analysis found is not cached: its
+        code may change while its version does not.
     """
     external = external or {}
     cache = Cache.beside(profile)
     outcomes: list[Outcome] = []
-    with Worker(profile.path, limit_s) as worker:
+    with Worker(limit_s) as worker:
         for name, analysis in analyses.items():
-            outcome = cache.find(analysis) if name not in external else None
+            address = external.get(name)
+            outcome = cache.find(analysis) if address is None else None
             if outcome is None:
-                outcome = _ask(profile, name, analysis, external.get(name), worker)
-                if name not in external:
+                outcome = _ask(profile, name, analysis, address, worker)
+                if address is None:
                     cache.keep(analysis, outcome)
             outcomes.append(outcome)
             if on_outcome is not None:
@@ -68,15 +78,25 @@ def _ask(
     profile: Profile,
     name: str,
     analysis: Analysis[Any],
-    address: tuple[str, str] | None,
+    address: Address | None,
     worker: Worker,
 ) -> Outcome:
     try:
         if missing := profile.missing(analysis.requires):
             return Skipped(name, missing, profile.command_for(name))
-        if address is not None:
-            return outcome_of(name, worker.run(address, name, analysis.options), profile)
-        return outcome_of(name, analysis.run(profile), profile)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # the boundary to code not ours
-        text = str(error) or "no message"
-        return Failed(name, f"{type(error).__name__}: {text.splitlines()[0]}"[:500])
+        if address is None:
+            return outcome_of(name, analysis.run(profile), profile)
+        if profile.path is None:
+            raise PluginError("it runs in another process, which cannot see a profile in memory")
+        found = worker.run(address, name, analysis.options, profile.path, profile.region)
+        return outcome_of(name, found, profile)
+    except KeyboardInterrupt:
+        raise  # only the user makes one here: plugins that could are in the worker
+    except BaseException as error:  # noqa: BLE001  # a panic in polars is no Exception
+        return Failed(name, _reason(error))
+
+
+def _reason(error: BaseException) -> str:
+    lines = str(error).splitlines() or ["no message"]
+    text = lines[0] if isinstance(error, PluginError) else f"{type(error).__name__}: {lines[0]}"
+    return text[:500]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import rocperf
-from rocperf.engine.wire import outcome_from_dict, outcome_to_dict
+from rocperf.engine.outcomes import outcome_from_dict, outcome_to_dict
 from rocperf.model import Failed, Outcome
 from rocperf.plugin import Analysis
 from rocperf.profile import Profile

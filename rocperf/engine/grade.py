@@ -7,11 +7,8 @@ from itertools import islice
 
 from rocperf.errors import PluginError
 from rocperf.model import Completed, Finding, RankedFinding, Severity
+from rocperf.plugin.wire import MOST_FINDINGS
 from rocperf.profile import Profile
-
-#: Findings that one analysis may return. A choice of ours: nobody reads more, and a plugin that
-#: yields without end must not fill the memory.
-MOST_FINDINGS = 10_000
 
 
 def outcome_of(name: str, findings: Iterable[Finding], profile: Profile) -> Completed:
@@ -26,7 +23,7 @@ def outcome_of(name: str, findings: Iterable[Finding], profile: Profile) -> Comp
     best: dict[tuple[str, str, str], RankedFinding] = {}
     for number, finding in enumerate(islice(findings, MOST_FINDINGS + 1)):
         if number == MOST_FINDINGS:
-            raise PluginError(f"{name} yields more than {MOST_FINDINGS:,} findings")
+            raise PluginError(f"it yields more than {MOST_FINDINGS:,} findings")
         ranked = grade(_checked(name, finding), time_ns)
         key = (finding.rule, finding.subject.kind, finding.subject.name)
         if key not in best or _order(ranked) < _order(best[key]):
@@ -57,8 +54,11 @@ def _order(ranked: RankedFinding) -> tuple[int, int, str, str]:
 
 def _checked(name: str, finding: object) -> Finding:
     if not isinstance(finding, Finding):
-        raise PluginError(f"{name} yielded a {type(finding).__name__}, not a finding")
+        raise PluginError(f"it yielded a {type(finding).__name__}, not a finding")
+    prefix, _, what = finding.rule.partition("/")
+    if prefix != name or not what:
+        raise PluginError(f"its rule {finding.rule!r} must be {name}/ and a word")
     saves = finding.saves_ns
     if saves is not None and (type(saves) is not int or saves < 0):
-        raise PluginError(f"{name}: saves_ns must be a whole number of at least 0, or None")
+        raise PluginError(f"{finding.rule}: saves_ns must be a whole number from 0, or None")
     return finding
