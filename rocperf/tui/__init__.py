@@ -1,4 +1,4 @@
-"""The screen."""
+"""The screen: findings, kernels and what could not be judged, driven by keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ __all__ = ["ViewApp", "run_view"]
 
 
 def run_view(
-    path: Path, outcomes: Sequence[Outcome] | None, load: Callable[[], Sequence[Outcome]]
+    path: Path,
+    outcomes: Sequence[Outcome] | None,
+    load: Callable[[], Sequence[Outcome]],
+    *,
+    region: str | None = None,
 ) -> None:
     """Open the screen on a profile and return when it is closed.
 
@@ -23,6 +27,8 @@ def run_view(
     outcomes
         Outcomes to show; None to have `load` make them behind the screen.
     load
-        Runs the analyses.
+        Runs the analyses. Called in a thread of its own, at most once.
+    region
+        Message of the roctx range that `load` looks inside of; kernels are limited to it too.
     """
-    ViewApp(path, outcomes, load).run()
+    ViewApp(path, outcomes, load, region=region).run()

@@ -1,0 +1,44 @@
+"""What the threads behind the screen tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from textual.message import Message
+
+from rocperf.model import Outcome
+from rocperf.tui.queries import Overview
+
+
+class OverviewReady(Message):
+    """The profile was read; `cells` are its kernels as their table shows them."""
+
+    def __init__(self, overview: Overview, cells: pl.DataFrame) -> None:
+        super().__init__()
+        self.overview = overview
+        self.cells = cells
+
+
+class OutcomesReady(Message):
+    """Every analysis has ended, one way or another."""
+
+    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+        super().__init__()
+        self.outcomes = outcomes
+
+
+class ReadingFailed(Message):
+    """The profile could not be read; `text` says why."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class AnalysingFailed(Message):
+    """The analyses could not be run at all; `text` says why."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text

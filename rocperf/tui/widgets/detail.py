@@ -1,0 +1,94 @@
+"""The text of one finding: what, why, evidence, what to do, what to run next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.text import Text
+
+from rocperf.model import Finding, Measure, Query, RankedFinding
+from rocperf.report.amounts import duration, share
+from rocperf.report.terminal import shorten
+from rocperf.report.visible import visible
+from rocperf.tui.severity import STYLES, label
+
+#: Characters of a title, and of a subject's name, that the detail shows. A choice of ours: a
+#: template instance can have a name of 10 kB, and evidence must stay within reach.
+MOST_CHARACTERS = 600
+
+#: Cells that the names of measures take at most before their values start. A choice of ours:
+#: it leaves 40 of 80 for value, unit and limit.
+WIDEST_NAME = 38
+
+
+def clip(text: str, most: int) -> str:
+    """Cut a text to `most` characters, and show that it was; escape what acts."""
+    safe = visible(text[: most + 1])
+    return safe if len(safe) <= most else safe[: most - 1] + "…"
+
+
+def detail_text(ranked: RankedFinding, short_names: Mapping[str, str] | None = None) -> Text:
+    """Return a finding in full.
+
+    Parameters
+    ----------
+    ranked
+        The finding.
+    short_names
+        Full kernel names to those that its title is to use.
+    """
+    finding = ranked.finding
+    text = Text()
+    text.append(label(ranked.severity).upper(), STYLES[ranked.severity])
+    text.append(f" · {saving(ranked)} · {finding.confidence} confidence\n")
+    title = shorten(finding.title, finding, dict(short_names or {}))
+    _part(text, "What", clip(title, MOST_CHARACTERS))
+    _part(text, "Do", visible(finding.advice))
+    if finding.command:
+        _part(text, "Next", f"$ {visible(finding.command)}")
+    _part(text, "Why", visible(finding.reasoning))
+    for doubt in finding.doubts:
+        text.append(f"  doubt: {visible(doubt)}\n")
+    _evidence(text, finding)
+    subject = clip(finding.subject.name, MOST_CHARACTERS)
+    _part(text, "About", f"{visible(finding.subject.kind)} {subject}")
+    _part(text, "Rule", visible(finding.rule))
+    return text
+
+
+def saving(ranked: RankedFinding) -> str:
+    """Say what fixing it could save, or that this has no bound."""
+    if ranked.finding.saves_ns is None:
+        return "saving not bounded"
+    part = "" if ranked.share is None else f" ({share(ranked.share)})"
+    return f"saves at most {duration(ranked.finding.saves_ns)}{part}"
+
+
+def _part(text: Text, heading: str, body: str) -> None:
+    text.append(f"\n{heading}: ", "bold")
+    text.append(f"{body}\n")
+
+
+def _evidence(text: Text, finding: Finding) -> None:
+    measures = [item for item in finding.evidence if isinstance(item, Measure)]
+    queries = [item for item in finding.evidence if isinstance(item, Query)]
+    if measures:
+        text.append("\nEvidence\n", "bold")
+    names = [visible(measure.name) for measure in measures]
+    width = min(max(map(len, names), default=0), WIDEST_NAME)
+    for name, measure in zip(names, measures, strict=True):
+        text.append(f"  {name:<{width}}  {_value(measure)}\n")
+    for query in queries:
+        text.append(f"\nAsk again, {visible(query.label)}: ", "bold")
+        text.append(f"{visible(' '.join(query.sql.split()))}\n")
+        for key, value in query.params.items():
+            text.append(f"  ${visible(key)} = {clip(repr(value), MOST_CHARACTERS)}\n")
+
+
+def _value(measure: Measure) -> str:
+    value = measure.value
+    shown = f"{value:,.6g}" if isinstance(value, float) else visible(str(value))
+    if isinstance(value, int):
+        shown = f"{value:,}"
+    limit = "" if measure.limit is None else f"  (limit {measure.limit:,.6g})"
+    return f"{shown} {visible(measure.unit)}".rstrip() + limit

@@ -1,0 +1,134 @@
+"""The table of kernels by time, and the full name of the one under the cursor."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import polars as pl
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual_fastdatatable import DataTable as FastDataTable
+from textual_fastdatatable.backend import PolarsBackend
+
+from rocperf.report.amounts import duration, share
+from rocperf.report.visible import visible
+from rocperf.tui.widgets.detail import clip
+from rocperf.tui.widgets.reading import Reading
+
+#: Characters of a short name in the table; the pane below it has the full one.
+MOST_NAME = 120
+
+
+def kernel_cells(kernels: pl.DataFrame) -> pl.DataFrame:
+    """Write kernels as the table shows them.
+
+    Parameters
+    ----------
+    kernels
+        From `rocperf.tui.queries.kernels_by_time`.
+
+    Returns
+    -------
+    polars.DataFrame
+        Shape (kernels, 5), all text: numbers aligned to the right, unknown ones a dash,
+        names with what acts escaped.
+    """
+    # One step for each distinct kernel, of which programs have thousands at most; dispatches
+    # were added up by DuckDB.
+    times = [
+        [("–" if ns is None else duration(round(ns))).rjust(9) for ns in kernels[column]]
+        for column in ("total_ns", "mean_ns")
+    ]
+    shares = [("–" if part is None else share(part)).rjust(7) for part in kernels["share"]]
+    counts = [f"{count:,}".rjust(10) for count in kernels["dispatches"]]
+    names = [clip(name, MOST_NAME) for name in kernels["short_name"]]
+    return pl.DataFrame(
+        {
+            "    total": times[0],
+            "  share": shares,
+            "dispatches": counts,
+            "     mean": times[1],
+            "kernel": names,
+        },
+        schema_overrides=dict.fromkeys(
+            ("    total", "  share", "dispatches", "     mean", "kernel"), pl.String
+        ),
+    )
+
+
+class KernelRows(FastDataTable):
+    """Arrow-backed rows: they cost nothing until they are on the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select_cursor", "Read"),
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+        Binding("h", "scroll_left", show=False),
+        Binding("l", "scroll_right", show=False),
+        Binding("ctrl+d", "page_down", show=False),
+        Binding("ctrl+u", "page_up", show=False),
+        Binding("g", "cursor_table_start", show=False),
+        Binding("G", "cursor_table_end", show=False),
+    ]
+
+
+class KernelsPane(Vertical):
+    """Kernels by time; one search narrows them."""
+
+    def __init__(self) -> None:
+        super().__init__(id="kernels-pane")
+        self._kernels: pl.DataFrame | None = None
+        self._cells = pl.DataFrame()
+        self._shown = pl.DataFrame()
+
+    def compose(self) -> ComposeResult:
+        """Hold rows above the full name of one of them."""
+        yield Container(id="kernel-rows")
+        yield Reading("Reading…", id="kernel-name")
+
+    async def load(self, kernels: pl.DataFrame, cells: pl.DataFrame, needle: str) -> None:
+        """Take the kernels of a profile and what `kernel_cells` wrote of them."""
+        self._kernels, self._cells = kernels, cells
+        await self.search(needle)
+
+    async def search(self, needle: str) -> None:
+        """Show the kernels whose name holds the needle, in any case; all when it is empty."""
+        if self._kernels is None:
+            return
+        names = pl.concat_str("name", pl.lit("\n"), "short_name").str.to_lowercase()
+        found = names.str.contains(needle.lower(), literal=True)
+        mask = self._kernels.select(found.alias("found"))["found"]
+        self._shown = self._kernels.filter(mask)
+        await self._fill(self._cells.filter(mask))
+        if not self._shown.height:
+            why = "Nothing matches the search." if self._kernels.height else "No kernel was run."
+            self.say(why)
+
+    def say(self, text: str) -> None:
+        """Say something where the full name would be."""
+        self.query_one(Reading).show(Text(visible(text)))
+
+    async def _fill(self, cells: pl.DataFrame) -> None:
+        # The table takes its rows when it is made, so that each search makes another.
+        rows = self.query_one("#kernel-rows", Container)
+        focused = isinstance(self.screen.focused, KernelRows)
+        async with rows.batch():
+            await rows.remove_children()
+            table = KernelRows(
+                backend=PolarsBackend(cells),
+                id="kernels",
+                cursor_type="row",
+                render_markup=False,
+                show_row_labels=False,
+            )
+            await rows.mount(table)
+        if focused:
+            table.focus()
+
+    @on(FastDataTable.RowHighlighted)
+    def _show_name(self, event: FastDataTable.RowHighlighted) -> None:
+        if event.cursor_row < self._shown.height:
+            self.say(str(self._shown["name"][event.cursor_row]))
