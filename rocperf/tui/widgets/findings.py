@@ -17,7 +17,7 @@ from rocperf.tui.widgets.detail import clip
 
 #: Characters of a subject and of a title. A choice of ours: severity, saving, subject and the
 #: start of the rule fit in 80 cells; the detail has all of them in full.
-MOST_SUBJECT, MOST_TITLE = 24, 200
+MOST_SUBJECT, MOST_TITLE = 22, 200
 
 
 def ranked_findings(outcomes: Sequence[Outcome]) -> list[RankedFinding]:
