@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from rocperf.collect.locate import find, targets
+from rocperf.collect import command, machine
+from rocperf.collect.availability import find_tool
+from rocperf.collect.locate import Profiler, find
 from rocperf.errors import MachineError
 
-_PACKAGES = ("duckdb", "polars", "pyarrow", "textual")
-_FIXED_LEVELS = ("profile_standard", "profile_peak", "high", "manual")
+#: Packages that rocperf itself needs.
+PACKAGES = ("duckdb", "ijson", "pluggy", "polars", "pyarrow", "rich", "textual")
+
+State = Literal["ok", "warn", "fail"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class Check:
     """One thing looked at: its state, what was found, and how to mend it."""
 
     name: str
-    state: Literal["ok", "warn", "fail"]
+    state: State
     found: str
     fix: str = ""
 
@@ -33,39 +37,101 @@ def checks(rocprofv3: str | None = None) -> Iterator[Check]:
     ----------
     rocprofv3
         Path of the profiler; searched when None.
+
+    Yields
+    ------
+    Check
+        One a thing; ``fail`` where collecting cannot work without it.
     """
+    profiler: Profiler | None = None
     try:
         profiler = find(rocprofv3)
-        told = ".".join(map(str, profiler.version)) if profiler.version else "below 7.0 or unknown"
-        yield Check("rocprofv3", "ok", f"{profiler.path}, ROCm {told}")
+        yield _profiler(profiler)
     except MachineError as error:
         yield Check("rocprofv3", "fail", error.message, error.hint or "")
+    yield _availability(profiler)
+    yield _roctx(profiler)
+    targets: tuple[str, ...] = ()
     try:
-        found = targets()
-        yield Check("GPUs", "ok", f"{len(found)}: {', '.join(found)}")
-        if any(target.startswith("gfx1") for target in found):
-            yield _level()
+        targets = machine.look().targets
+        yield Check("GPUs", "ok", f"{len(targets)}: {', '.join(targets)}")
     except MachineError as error:
         yield Check("GPUs", "fail", error.message, error.hint or "")
-    for name in _PACKAGES:
-        try:
-            yield Check(name, "ok", version(name))
-        except PackageNotFoundError:
-            yield Check(name, "fail", "not installed", f"pip install {name}")
+    yield _devices()
+    yield _groups()
+    if any(target.startswith("gfx1") for target in targets):
+        yield _level()
+    yield from _packages()
+
+
+def _profiler(profiler: Profiler) -> Check:
+    found = f"{profiler.path}, {profiler.told}, writes {' and '.join(command.formats(profiler))}"
+    if not profiler.options:
+        return Check("rocprofv3", "warn", f"{found}; it does not answer --help", "run it by hand")
+    if "--pmc" not in profiler.options:
+        return Check("rocprofv3", "warn", f"{found}; it has no --pmc", "ROCm 6.3 or later counts")
+    return Check("rocprofv3", "ok", found)
+
+
+def _availability(profiler: Profiler | None) -> Check:
+    tool = find_tool(profiler.path) if profiler else None
+    if tool is not None:
+        return Check("rocprofv3-avail", "ok", f"{tool}: asked what one run can count")
+    return Check(
+        "rocprofv3-avail",
+        "warn",
+        "not found: passes are planned by rocperf's own table of limits",
+        "it comes with the rocprofiler-sdk package of ROCm 7.0 or later",
+    )
+
+
+def _roctx(profiler: Profiler | None) -> Check:
+    """Look for the library that regions are told through."""
+    roots = [profiler.path.resolve().parent.parent] if profiler else []
+    found = [lib for root in roots for lib in root.glob("lib/librocprofiler-sdk-roctx.so*")]
+    if found:
+        return Check("roctx", "ok", str(min(found)))
+    return Check(
+        "roctx",
+        "warn",
+        "not found beside rocprofv3: rocperf.region() does nothing",
+        "it comes with the rocprofiler-sdk package of ROCm",
+    )
+
+
+def _devices() -> Check:
+    trouble = machine.device_trouble()
+    folder = machine.device_folder()
+    if trouble is None:
+        nodes = sorted(path.name for path in folder.glob("dri/renderD*"))
+        return Check("devices", "ok", f"{folder}/kfd, {', '.join(nodes)}")
+    return Check("devices", "fail", trouble.message, trouble.fix)
+
+
+def _groups() -> Check:
+    absent = machine.missing_groups()
+    if not absent:
+        return Check("groups", "ok", "this user may use the device nodes")
+    names = ",".join(absent)
+    fix = f"sudo usermod -aG {names} $USER, then log in again"
+    return Check("groups", "fail", f"this user is not in {names}", fix)
 
 
 def _level() -> Check:
     """Radeon GPUs gate the clock of most counters unless their performance level is fixed."""
-    root = Path(os.environ.get("ROCPERF_SYSFS") or "/sys") / "class" / "drm"
-    levels = {
-        path.read_text().strip()
-        for path in root.glob("card*/device/power_dpm_force_performance_level")
-    }
-    if levels and levels <= set(_FIXED_LEVELS):
-        return Check("performance level", "ok", ", ".join(sorted(levels)))
-    return Check(
-        "performance level",
-        "warn",
-        f"{', '.join(sorted(levels)) or 'unknown'}: most counters read 0",
-        "sudo amd-smi set --perf-level STABLE_STD",
-    )
+    levels = machine.performance_levels()
+    told = ", ".join(levels) or "unknown"
+    if not machine.gated("gfx1", levels):
+        return Check("performance level", "ok", told)
+    return Check("performance level", "warn", f"{told}: most counters read 0", machine.FIX_CLOCKS)
+
+
+def _packages() -> Iterator[Check]:
+    for name in PACKAGES:
+        try:
+            yield Check(name, "ok", version(name))
+        except PackageNotFoundError:
+            yield Check(name, "fail", "not installed", f"pip install {name}")
+    if shutil.disk_usage(Path.cwd()).free < (1 << 30):
+        # A trace takes twice its size while it is written.
+        yield Check("disk", "warn", "less than 1 GiB free here", "free some, or use -o elsewhere")

@@ -12,6 +12,11 @@ class Event:
     number: int
     of: int
 
+    @property
+    def name(self) -> str:
+        """Which pass it is about, for people."""
+        return f"pass {self.number} of {self.of}"
+
 
 @dataclass(frozen=True)
 class PassStarted(Event):
@@ -20,36 +25,67 @@ class PassStarted(Event):
     purpose: str
 
     def __str__(self) -> str:
-        return f"pass {self.number} of {self.of}: {self.purpose}"
+        return f"{self.name}: {self.purpose}"
 
 
 @dataclass(frozen=True)
 class Heartbeat(Event):
-    """A pass still runs."""
+    """A pass still runs.
+
+    Parameters
+    ----------
+    seconds
+        Since its start.
+    bytes_written
+        Size of its folder.
+    waiting
+        What is waited for after an interrupt; empty before one.
+    """
 
     seconds: float
     bytes_written: int
+    waiting: str = ""
 
     def __str__(self) -> str:
         written = f"{self.bytes_written / 1e6:,.1f} MB written"
-        return f"pass {self.number} of {self.of}: {self.seconds:.0f} s, {written}"
+        waiting = f"{self.waiting}, " if self.waiting else ""
+        return f"{self.name}: {waiting}{self.seconds:.0f} s, {written}"
 
 
 @dataclass(frozen=True)
 class PassFinished(Event):
-    """A pass brought what was asked."""
+    """A pass brought data.
+
+    Parameters
+    ----------
+    seconds
+        How long it took.
+    dispatches
+        Kernel dispatches that it recorded.
+    """
 
     seconds: float
+    dispatches: int = 0
 
     def __str__(self) -> str:
-        return f"pass {self.number} of {self.of}: done in {self.seconds:.1f} s"
+        return f"{self.name}: done in {self.seconds:.1f} s, {self.dispatches:,} dispatches"
 
 
 @dataclass(frozen=True)
 class PassFailed(Event):
-    """A pass did not bring what was asked."""
+    """A pass did not bring what was asked, or was not run."""
 
     message: str
 
     def __str__(self) -> str:
-        return f"pass {self.number} of {self.of}: {self.message}"
+        return f"{self.name}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Told(Event):
+    """Something that the user should know of a pass that goes on."""
+
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}"

@@ -1,21 +1,24 @@
-"""Find rocprofv3 and the GPUs, and say what this version can do."""
+"""Find rocprofv3, and say what this version can do."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rocperf.errors import MachineError
-from rocperf.ingest.topology import read_sysfs
 
-#: Seconds that a probe may take before the version counts as unknown.
+#: Seconds that a probe may take before its answer counts as unknown.
 PROBE_S = 10.0
 
 _OPTION = re.compile(r"--[a-z][a-z0-9-]+")
+_KEY = re.compile(r"(?m)^\s*(\w+):\s*(.*?)\s*$")
 
 
 @dataclass(frozen=True)
@@ -24,20 +27,36 @@ class Profiler:
 
     Parameters
     ----------
+    path
+        The executable.
     version
-        ROCm version it states, such as ``(7, 0, 0)``; None below 7.0 or when it does not say.
+        ROCm version that it states, such as ``(7, 0, 0)``; None where it states none, as before
+        7.0 or when it does not answer.
     options
         Long options that its help names; empty when it does not answer.
+    rocpd
+        Whether its help knows the format rocpd.
+    tool_version
+        Version of rocprofiler-sdk, such as ``1.0.0``.
     """
 
     path: Path
     version: tuple[int, ...] | None
-    options: frozenset[str]
+    options: frozenset[str] = frozenset()
+    rocpd: bool = False
+    tool_version: str | None = None
 
     @property
     def writes_rocpd(self) -> bool:
         """Whether it can write rocpd databases: from ROCm 7.0 on."""
-        return self.version is not None and self.version >= (7,)
+        return self.rocpd if self.version is None else self.version >= (7,)
+
+    @property
+    def told(self) -> str:
+        """Its version, for people."""
+        if self.version:
+            return "ROCm " + ".".join(map(str, self.version))
+        return "a version before ROCm 7.0" if self.options else "an unknown version"
 
 
 def find(explicit: str | None = None) -> Profiler:
@@ -46,92 +65,106 @@ def find(explicit: str | None = None) -> Profiler:
     Parameters
     ----------
     explicit
-        Path that the user gave.
+        Path that the user gave; then nothing else is looked at, as with ``ROCPERF_ROCPROFV3``.
 
     Raises
     ------
     MachineError
         If there is none.
     """
-    for candidate in _candidates(explicit):
+    named = explicit or os.environ.get("ROCPERF_ROCPROFV3")
+    for candidate in [Path(named)] if named else _candidates():
         if candidate.is_file() and os.access(candidate, os.X_OK):
-            return _probe(candidate)
-    where = explicit or "PATH, ROCM_PATH or /opt/rocm"
+            return probe(candidate.absolute())
+    where = named or "PATH, ROCM_PATH or /opt/rocm"
     raise MachineError(
-        f"rocprofv3 was not found in {where}",
-        hint="install the rocprofiler-sdk package of ROCm, or name it with --rocprofv3",
+        f"rocprofv3 was not found: there is no executable {where}"
+        if named
+        else f"rocprofv3 was not found in {where}",
+        hint="install the rocprofiler-sdk package of ROCm, or name it with --rocprofv3 PATH",
     )
 
 
-def _candidates(explicit: str | None) -> list[Path]:
-    if explicit:
-        return [Path(explicit)]
-    found: list[Path] = []
-    if named := os.environ.get("ROCPERF_ROCPROFV3"):
-        found.append(Path(named))
+def _candidates() -> Iterator[Path]:
     if on_path := shutil.which("rocprofv3"):
-        found.append(Path(on_path))
-    if root := os.environ.get("ROCM_PATH"):
-        found.append(Path(root) / "bin" / "rocprofv3")
+        yield Path(on_path)
+    for name in ("ROCM_PATH", "ROCM_HOME"):
+        if root := os.environ.get(name):
+            yield Path(root) / "bin" / "rocprofv3"
     if sdk := shutil.which("rocm-sdk"):
-        bin_dir = _output([sdk, "path", "--bin"]).strip()
-        if bin_dir:
-            found.append(Path(bin_dir) / "rocprofv3")
-    found.append(Path("/opt/rocm/bin/rocprofv3"))
+        bin_folder = (ask([sdk, "path", "--bin"]) or "").strip()
+        if bin_folder:
+            yield Path(bin_folder) / "rocprofv3"
+    yield Path("/opt/rocm/bin/rocprofv3")
     versioned = [*Path("/opt").glob("rocm-*"), *Path("/opt/rocm").glob("core-*")]
-    found += [root / "bin" / "rocprofv3" for root in sorted(versioned, key=_version, reverse=True)]
-    return found
+    for folder in sorted(versioned, key=_numbers_of, reverse=True):
+        yield folder / "bin" / "rocprofv3"
 
 
-def _version(path: Path) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", path.name))
+def _numbers_of(path: Path) -> tuple[int, ...]:
+    return _numbers(path.name)
 
 
-def _probe(path: Path) -> Profiler:
-    told = dict(re.findall(r"(?m)^\s*(\w+):\s*(.*)$", _output([str(path), "--version"])))
-    numbers = re.findall(r"\d+", told.get("rocm_version", ""))
-    options = frozenset(_OPTION.findall(_output([str(path), "--help"])))
-    return Profiler(path, tuple(map(int, numbers)) or None, options)
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text))
 
 
-def _output(command: list[str]) -> str:
-    try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=PROBE_S, stdin=subprocess.DEVNULL, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+def probe(path: Path) -> Profiler:
+    """Ask a rocprofv3 for its version and its options; what it does not answer is unknown."""
+    told = dict(_KEY.findall(ask([str(path), "--version"]) or ""))
+    text = ask([str(path), "--help"]) or ""
+    return Profiler(
+        path,
+        _numbers(told.get("rocm_version", "")) or None,
+        frozenset(_OPTION.findall(text)),
+        re.search(r"\brocpd\b", text) is not None,
+        told.get("version"),
+    )
 
 
-def targets() -> tuple[str, ...]:
-    """Return the gfx target of every GPU that the driver lists.
+def ask(command: Sequence[str], seconds: float = PROBE_S) -> str | None:
+    """Run a short command and return its output.
 
-    Raises
-    ------
-    MachineError
-        If there is none, or its device cannot be opened.
+    Parameters
+    ----------
+    command
+        Argument list.
+    seconds
+        Time limit; after it the command and all that it started are ended.
+
+    Returns
+    -------
+    str or None
+        Standard output; None when it failed, could not be started or took too long.
     """
-    sysfs = Path(os.environ.get("ROCPERF_SYSFS") or "/sys")
-    dev = Path(os.environ.get("ROCPERF_DEV") or "/dev")
+    code, text, _ = run_briefly(command, seconds)
+    return text if code == 0 else None
+
+
+def run_briefly(command: Sequence[str], seconds: float = PROBE_S) -> tuple[int | None, str, str]:
+    """Run a short command.
+
+    Returns
+    -------
+    tuple
+        Exit code, standard output, standard error; the code is None when it could not be started
+        or took too long.
+    """
     try:
-        agents, _ = read_sysfs(sysfs)
-        found = agents.filter(kind="GPU")["target"].drop_nulls().to_list()
-    except (OSError, ValueError):
-        found = []
-    if not found:
-        raise MachineError(
-            f"no AMD GPU visible: {sysfs}/class/kfd lists none",
-            hint="is the amdgpu driver loaded? Reading profiles needs no GPU",
+        process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
-    kfd = dev / "kfd"
-    if not kfd.exists():
-        raise MachineError(
-            f"no AMD GPU visible: {kfd} does not exist",
-            hint="in a container, pass --device /dev/kfd --device /dev/dri",
-        )
-    if not os.access(kfd, os.R_OK | os.W_OK):
-        raise MachineError(
-            f"{kfd} may not be opened", hint="add the user to the groups render and video"
-        )
-    return tuple(found)
+    except OSError:
+        return None, "", ""
+    with process:
+        try:
+            out, error = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            return None, "", ""
+    return process.returncode, out.decode("utf-8", "replace"), error.decode("utf-8", "replace")

@@ -1,34 +1,59 @@
-"""Metrics to counters to few passes: pure arithmetic over the limits of the hardware."""
+"""Metrics to counters to the fewest passes that the hardware allows: pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from rocperf.metrics.catalogue import counters_of
+from rocperf.collect import limits
+from rocperf.collect.limits import ANCHORS
+from rocperf.metrics import catalogue
 
-#: Counters that every pass carries, so that passes can be held against each other.
-ANCHORS = ("SQ_WAVES", "GRBM_GUI_ACTIVE")
+#: Places tried by the exact search before the best plan so far is taken. A choice of ours: it
+#: takes some 50 ms.
+MOST_TRIES = 20_000
 
-#: Counters of one block that one pass can hold (rocprofiler-sdk's aqlprofile, gfx9 to gfx12).
-LIMITS = {
-    "SQ": 8, "SQC": 8, "TCP": 4, "TD": 2, "TA": 2, "TCC": 4, "TCA": 4, "GL1A": 4, "GL1C": 4,
-    "GL2A": 4, "GL2C": 4, "SPI": 6, "GRBM": 2, "CPC": 2, "CPF": 2,
-}  # fmt: skip
-#: Blocks whose counters share the slots of another.
-_SHARED = {"SQC": "SQ"}
+Lookup = Callable[[str, str], tuple[str, ...]]
+Check = Callable[[Sequence[str]], bool]
 
 
 @dataclass(frozen=True)
 class CounterPass:
-    """One counter run: its counters, anchors first, and the metrics that they serve."""
+    """One counter run.
+
+    Parameters
+    ----------
+    counters
+        Anchors first.
+    metrics
+        Ids that it serves.
+    stitched
+        Those of them whose counters do not fit into one run: others are in other passes.
+    """
 
     counters: tuple[str, ...]
     metrics: tuple[str, ...]
+    stitched: tuple[str, ...] = ()
 
 
-def plan(metrics: Sequence[str], target: str) -> tuple[CounterPass, ...]:
-    """Put metrics into few passes; the counters of one metric always share one.
+@dataclass(frozen=True)
+class _Need:
+    """Counters that must not be parted, and the metric they are for."""
+
+    counters: tuple[str, ...]
+    metric: str
+    part: bool = False
+
+
+def plan(
+    metrics: Sequence[str],
+    target: str,
+    *,
+    counters_of: Lookup = catalogue.counters_of,
+    check: Check | None = None,
+) -> tuple[CounterPass, ...]:
+    """Put metrics into the fewest passes; the counters of one metric share one.
 
     Parameters
     ----------
@@ -36,34 +61,154 @@ def plan(metrics: Sequence[str], target: str) -> tuple[CounterPass, ...]:
         Ids, most valuable first.
     target
         gfx target.
+    counters_of
+        Counters of a metric on a target.
+    check
+        Whether counters fit into one run; by default the table of limits.
 
     Returns
     -------
-    tuple
-        Passes, the most valuable first. Each metric goes into the first pass with room
-        (first-fit), and metrics that a target cannot measure into none.
+    tuple of CounterPass
+        The one that serves the most valuable metric first. Metrics that the target cannot
+        measure are in none.
     """
-    passes: list[tuple[dict[str, None], list[str]]] = []
-    for name in metrics:
-        needed = counters_of(name, target)
-        if not needed:
-            continue
-        for counters, served in passes:
-            if fits((*counters, *needed)):
-                counters.update(dict.fromkeys(needed))
-                served.append(name)
+    fits: Check = check if check is not None else partial(limits.fits, target=target)
+    needs = [
+        each for name in dict.fromkeys(metrics) for each in _needs(name, target, counters_of, fits)
+    ]
+    bins = _pack(_largest(needs), fits)
+    return _ordered(bins, needs)
+
+
+def unmeasurable(
+    metrics: Sequence[str], target: str, *, counters_of: Lookup = catalogue.counters_of
+) -> tuple[str, ...]:
+    """Name the metrics that a target has no counters for."""
+    return tuple(name for name in dict.fromkeys(metrics) if not counters_of(name, target))
+
+
+def split(
+    whole: CounterPass, target: str, *, counters_of: Lookup = catalogue.counters_of
+) -> tuple[CounterPass, ...]:
+    """Halve a pass that proved too large; empty when it cannot be halved.
+
+    Parameters
+    ----------
+    whole
+        The pass.
+    target
+        gfx target.
+    counters_of
+        Counters of a metric on a target.
+
+    Returns
+    -------
+    tuple of CounterPass
+        Two passes: each with half of the metrics or, of one metric, half of its counters.
+    """
+    own = [name for name in whole.counters if name not in ANCHORS]
+    for cut in _cuts(len(whole.metrics)):
+        halves = [whole.metrics[:cut], whole.metrics[cut:]]
+        sets = [
+            [c for c in own if any(c in counters_of(m, target) for m in half)] for half in halves
+        ]
+        if all(0 < len(each) < len(own) for each in sets):
+            return tuple(
+                CounterPass((*ANCHORS, *each), half, _kept(whole.stitched, half))
+                for each, half in zip(sets, halves, strict=True)
+            )
+    if len(own) < 2:
+        return ()
+    middle = len(own) // 2
+    return tuple(
+        CounterPass((*ANCHORS, *each), whole.metrics, whole.metrics)
+        for each in (own[:middle], own[middle:])
+    )
+
+
+def _cuts(count: int) -> list[int]:
+    """Places to cut a row of metrics, the middle first."""
+    return sorted(range(1, count), key=lambda cut: abs(cut - count / 2))
+
+
+def _kept(stitched: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in stitched if name in metrics)
+
+
+def _needs(name: str, target: str, counters_of: Lookup, fits: Check) -> list[_Need]:
+    """Return what must be in one pass; of a metric too large for any, parts that are not."""
+    counters = tuple(c for c in counters_of(name, target) if c not in ANCHORS)
+    if fits((*ANCHORS, *counters)):
+        # A metric of anchors alone still needs a pass.
+        return [_Need(counters, name)] if counters_of(name, target) else []
+    parts: list[list[str]] = []
+    for counter in counters:
+        if parts and fits((*ANCHORS, *parts[-1], counter)):
+            parts[-1].append(counter)
+        else:
+            parts.append([counter])
+    return [_Need(tuple(part), name, part=True) for part in parts]
+
+
+def _largest(needs: Sequence[_Need]) -> list[tuple[str, ...]]:
+    """Leave out sets that another set holds."""
+    sets = [frozenset(each.counters) for each in needs]
+    return [
+        each.counters
+        for i, each in enumerate(needs)
+        if not any(sets[i] < sets[j] or (sets[i] == sets[j] and j < i) for j in range(len(sets)))
+    ]
+
+
+def _pack(groups: Sequence[tuple[str, ...]], fits: Check) -> list[dict[str, None]]:
+    """Put groups into the fewest bins: first fit, then an exact search for fewer."""
+    best = _first_fit(groups, fits)
+    tries = 0
+
+    def search(index: int, bins: list[dict[str, None]]) -> None:
+        nonlocal best, tries
+        tries += 1
+        if len(bins) >= len(best) or tries > MOST_TRIES:
+            return
+        if index == len(groups):
+            best = bins
+            return
+        for i, held in enumerate(bins):
+            joined = held | dict.fromkeys(groups[index])
+            if fits((*ANCHORS, *joined)):
+                search(index + 1, [*bins[:i], joined, *bins[i + 1 :]])
+        search(index + 1, [*bins, dict.fromkeys(groups[index])])
+
+    if len(best) > 2:  # two groups that share no bin cannot do with one
+        search(0, [])
+    return best
+
+
+def _first_fit(groups: Sequence[tuple[str, ...]], fits: Check) -> list[dict[str, None]]:
+    bins: list[dict[str, None]] = []
+    for group in groups:
+        for held in bins:
+            if fits((*ANCHORS, *held, *group)):
+                held.update(dict.fromkeys(group))
                 break
         else:
-            passes.append((dict.fromkeys((*ANCHORS, *needed)), [name]))
-    return tuple(CounterPass(tuple(counters), tuple(served)) for counters, served in passes)
+            bins.append(dict.fromkeys(group))
+    return bins
 
 
-def fits(counters: Sequence[str]) -> bool:
-    """Tell whether one pass can hold all these counters; equal ones count once."""
-    used: dict[str, int] = {}
-    for name in dict.fromkeys(counters):
-        block = name.split("_", 1)[0]
-        block = _SHARED.get(block, block)
-        # An accumulated level takes two slots: its own and the accumulator's.
-        used[block] = used.get(block, 0) + (2 if name.endswith("_ACCUM") else 1)
-    return all(count <= LIMITS.get(block, 1) for block, count in used.items())
+def _ordered(bins: Sequence[dict[str, None]], needs: Sequence[_Need]) -> tuple[CounterPass, ...]:
+    """Say what each bin serves, and put the one with the most valuable metric first."""
+    served: list[list[_Need]] = [[] for _ in bins]
+    for need in needs:
+        at = next(i for i, held in enumerate(bins) if set(need.counters) <= set(held))
+        served[at].append(need)
+    # Needs are in order of value, so the first need of a bin is its most valuable one.
+    order = sorted(range(len(bins)), key=lambda i: needs.index(served[i][0]))
+    return tuple(
+        CounterPass(
+            (*ANCHORS, *dict.fromkeys(c for need in served[i] for c in need.counters)),
+            tuple(dict.fromkeys(need.metric for need in served[i])),
+            tuple(dict.fromkeys(need.metric for need in served[i] if need.part)),
+        )
+        for i in order
+    )

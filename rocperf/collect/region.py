@@ -9,7 +9,12 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-_LIBRARY = "librocprofiler-sdk-roctx.so"
+#: Names of the C library: under rocprofv3 one of them is loaded already.
+_LIBRARIES = (
+    "librocprofiler-sdk-roctx.so",
+    "librocprofiler-sdk-roctx.so.1",
+    "librocprofiler-sdk-roctx.so.0",
+)
 
 
 class _Ranges(Protocol):
@@ -39,7 +44,7 @@ class _Library:
 
     def push(self, message: str) -> object:
         """Open a range."""
-        return self._library.roctxRangePushA(message.encode())
+        return self._library.roctxRangePushA(message.encode("utf-8", "replace"))
 
     def pop(self) -> object:
         """Close the innermost range."""
@@ -53,10 +58,12 @@ def _ranges() -> _Ranges:
         return _Module(importlib.import_module("roctx"))
     except (ImportError, AttributeError):
         pass
-    try:
-        return _Library(ctypes.CDLL(_LIBRARY))
-    except (OSError, AttributeError):
-        return _Nothing()
+    for name in _LIBRARIES:
+        try:
+            return _Library(ctypes.CDLL(name))
+        except (OSError, AttributeError):
+            continue
+    return _Nothing()
 
 
 class region(ContextDecorator):  # noqa: N801  # used as a function: @rocperf.region("step")

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-import re
 import shutil
-import signal
-import subprocess
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocperf.collect import events
-from rocperf.collect.plan import Plan, PlannedPass
-from rocperf.errors import NothingError
+from rocperf.collect import command, events, inputs, manifest, passes, regions, verify
+from rocperf.collect.explain import Asked, Verdict, explain
+from rocperf.collect.manifest import Record
+from rocperf.collect.plan import Plan, counter_record
+from rocperf.collect.supervise import Ended, Interrupts, supervise
+from rocperf.errors import InputError, InterruptedRunError, MachineError, NothingError
+from rocperf.ingest.events import Note
 from rocperf.ingest.load import ingest
 
 #: Bounds of the default time limit of a pass. Choices of ours: counter runs serialise kernels.
 SHORTEST_LIMIT_S, TIMES_TIMING = 60.0, 20.0
-#: Seconds that the profiler gets to write after an interrupt, and between two heartbeats.
-GRACE_S, BEAT_S = 120.0, 0.5
+#: Failed passes in a row after which, with nothing collected, no other is tried.
+MOST_FAILURES = 2
 
-_INHERITED = re.compile(r"ROCPROF_.*|ROCP_TOOL_LIBRARIES|HSA_TOOLS_LIB|ROCPROFILER_CI")
-_FATAL = re.compile(r"(?m)^(F\d{4,8} .*|.*Fatal error:.*)$")
-_LOG = re.compile(rb"[IWEF]\d{4,8} ")
+_LOG = "rocprofv3.log"
+_MOST_READ = 1 << 20
 
-
-@dataclass
-class PassResult:
-    """How one pass ended."""
-
-    planned: PlannedPass
-    status: str
-    exit_code: int | None
-    message: str | None
-    seconds: float
+OnEvent = Callable[[object], None]
 
 
 @dataclass(frozen=True)
@@ -45,167 +35,308 @@ class Collected:
 
     Parameters
     ----------
+    profile, raw
+        The profile, and the folder with what the profiler wrote.
+    passes
+        Every pass of the plan, also those that were not run.
     app_exit
-        Exit code of the program in its timing run.
+        Exit code of the program in its first run, as a shell has it: 128 and the number of the
+        signal that ended it.
+    interrupted
+        Whether the user stopped it; what was finished is in the profile.
     """
 
     profile: Path
     raw: Path
-    passes: tuple[PassResult, ...]
+    passes: tuple[Record, ...]
     app_exit: int
+    interrupted: bool = False
 
     def exit_code(self, *, strict: bool) -> int:
-        """Return 0, or 5 when a pass failed and `strict` asks for all of them."""
-        return 5 if strict and any(p.status != "complete" for p in self.passes) else 0
+        """Return 130 when interrupted, 5 when something is missing and `strict`, else 0."""
+        if self.interrupted:
+            return 130
+        partial = any(not p.complete or set(p.counters) > set(p.received) for p in self.passes)
+        return 5 if strict and partial else 0
 
 
-def collect(plan: Plan, on_event: Callable[[object], None]) -> Collected:
-    """Run every pass and ingest what came.
+def collect(plan: Plan, on_event: OnEvent) -> Collected:
+    """Run every pass that is missing and ingest what came.
+
+    Parameters
+    ----------
+    plan
+        From `rocperf.collect.prepare`.
+    on_event
+        Told of passes (`rocperf.collect.events`), and of progress and notes of reading.
+
+    Returns
+    -------
+    Collected
+        The profile. A failed pass does not lose the others.
 
     Raises
     ------
     NothingError
         If no pass brought a kernel dispatch.
+    MachineError
+        If the profiler cannot work here at all, and nothing was collected.
+    InterruptedRunError
+        If the user stopped it before anything was collected.
+    UsageError
+        If the region that counters are wanted of does not occur.
     """
-    if plan.raw.exists():
-        shutil.rmtree(plan.raw)
-    plan.raw.mkdir(parents=True, mode=0o700)
-    results: list[PassResult] = []
-    limit = plan.request.timeout_s
-    for planned in plan.passes:
-        on_event(events.PassStarted(planned.number, len(plan.passes), planned.purpose))
-        result = _run(plan, planned, limit, on_event)
-        results.append(result)
-        _write_manifest(plan, results)
-        if result.status == "complete":
-            on_event(events.PassFinished(planned.number, len(plan.passes), result.seconds))
-            if limit is None:
-                limit = max(SHORTEST_LIMIT_S, TIMES_TIMING * result.seconds)
-        else:
-            text = result.message or result.status
-            on_event(events.PassFailed(planned.number, len(plan.passes), text))
-        if result.status == "interrupted":
-            break
-    if not any(result.status == "complete" for result in results):
-        first = next((r.message for r in results if r.message), "nothing was written")
-        raise NothingError(
-            f"nothing was collected: {first}", hint=f"what rocprofv3 wrote is in {plan.raw}"
-        )
-    ingest([plan.raw], plan.output, mode="replace", merge=True, strict=False, on_event=on_event)
-    return Collected(plan.output, plan.raw, tuple(results), results[0].exit_code or 0)
+    _prepare_folder(plan)
+    with Interrupts() as interrupts:
+        session = _Session(plan, on_event, interrupts)
+        session.run()
+    session.raise_if_nothing()
+
+    def tell(event: object) -> None:
+        # What became of the passes was told when it happened.
+        if not (isinstance(event, Note) and event.code.startswith("pass-")):
+            on_event(event)
+
+    ingest([plan.raw], plan.output, mode="replace", merge=True, on_event=tell)
+    records = session.manifest.passes
+    code = next((each.exit_code for each in records if each.exit_code is not None), 0)
+    return Collected(
+        plan.output, plan.raw, records, 128 - code if code < 0 else code, session.interrupted
+    )
 
 
-def _run(
-    plan: Plan, planned: PlannedPass, limit_s: float | None, on_event: Callable[[object], None]
-) -> PassResult:
-    planned.folder.mkdir(mode=0o700)
-    log = planned.folder / "rocprofv3.log"
-    started = time.monotonic()
-    with log.open("wb") as errors:
-        stdin = plan.request.stdin.open("rb") if plan.request.stdin else subprocess.DEVNULL
-        process = subprocess.Popen(
-            planned.argv,
-            env=_environment(planned.folder),
-            stdin=stdin,
-            stderr=errors,
-            start_new_session=True,
-        )
-        how = _wait(process, plan, planned, limit_s, started, on_event)
-    seconds = time.monotonic() - started
-    message = _explain(planned, log, process.returncode, how)
-    status = how if how == "interrupted" else "failed" if message else "complete"
-    return PassResult(planned, status, process.returncode, message, seconds)
-
-
-def _wait(
-    process: subprocess.Popen[bytes],
-    plan: Plan,
-    planned: PlannedPass,
-    limit_s: float | None,
-    started: float,
-    on_event: Callable[[object], None],
-) -> str:
-    """Wait for a pass; on Ctrl-C or at the limit end its whole process group."""
-    how = "ended"
+def _prepare_folder(plan: Plan) -> None:
     try:
-        while True:
-            try:
-                process.wait(BEAT_S)
+        if plan.request.resume is None and plan.raw.exists():
+            shutil.rmtree(plan.raw)
+        plan.raw.mkdir(parents=True, mode=0o700, exist_ok=True)
+        plan.raw.chmod(0o700)  # whatever the umask: environments and arguments are in there
+        manifest.write(plan.raw, plan.manifest)
+    except OSError as error:
+        raise InputError(
+            f"{plan.raw} cannot be written: {error.strerror}", hint="choose another -o"
+        ) from error
+
+
+class _Session:
+    """The passes of one call of `collect`, one after the other."""
+
+    def __init__(self, plan: Plan, on_event: OnEvent, interrupts: Interrupts) -> None:
+        self.plan, self.manifest = plan, plan.manifest
+        self.interrupted = False
+        self._on_event, self._interrupts = on_event, interrupts
+        self._queue = list(plan.passes)
+        self._failures = 0
+        self._usable: set[int] = {r.number for r in plan.manifest.passes if r.complete}
+        self._machine_trouble: str | None = None
+        self._why_not: str | None = None
+        self._kernels: str | None = None
+        self._split: set[int] = set()
+        timing = next(r for r in plan.manifest.passes if r.role == "timing")
+        if timing.complete:
+            self._after_timing(timing, verify.look(plan.raw / timing.folder))
+
+    def run(self) -> None:
+        """Run what is missing, until it is done or makes no sense any more."""
+        while self._queue and not self.interrupted:
+            if self._interrupts.count:
+                self.interrupted = True
                 break
-            except subprocess.TimeoutExpired:
-                passed = time.monotonic() - started
-                size = sum(f.stat().st_size for f in planned.folder.rglob("*") if f.is_file())
-                on_event(events.Heartbeat(planned.number, len(plan.passes), passed, size))
-                if limit_s is not None and passed > limit_s:
-                    how = f"took more than {limit_s:g} s and was ended"
-                    break
-    except KeyboardInterrupt:
-        how = "interrupted"
-        _signal(process, signal.SIGINT)
+            record = self._queue.pop(0)
+            if record.counters and self._why_not:
+                self._keep(replace(record, status="missing", message=self._why_not))
+                self._on_event(events.PassFailed(record.number, self._of, self._why_not))
+                continue
+            self._one(record)
+        for record in self._queue:
+            if record.status != "missing" or record.message:
+                self._keep(replace(record, status="missing", message=None))
+
+    @property
+    def _of(self) -> int:
+        return len(self.manifest.passes)
+
+    def _keep(self, record: Record) -> None:
+        self.manifest = self.manifest.with_pass(record)
+        manifest.write(self.plan.raw, self.manifest)
+
+    def _one(self, record: Record) -> None:
+        """Run one pass, judge it, and decide what that means for the others."""
+        if record.counters and self._kernels:
+            record = self._of_region(record)
+        self._on_event(events.PassStarted(record.number, self._of, record.purpose))
+        ended, seen, verdict = self._measure(record)
+        folder = self.plan.raw / record.folder
+        record = replace(
+            record,
+            exit_code=ended.code if ended.how == "exited" else None,
+            status={"fine": "complete", "interrupted": "interrupted"}.get(verdict.kind, "failed"),
+            message=verdict.message,
+            received=tuple(c for c in record.counters if c not in seen.missing(record.counters)),
+            duration_ns=round(ended.seconds * 1e9),
+            files=manifest.describe_files(folder),
+        )
+        if seen.dispatches:
+            self._usable.add(record.number)
+        if verdict.kind == "capacity" and self._halve(record):
+            return
+        self._keep(record)
+        self._tell(record, seen.dispatches, ended.seconds)
+        self.interrupted = verdict.kind == "interrupted"
+        if record.role == "timing":
+            self._after_timing(record, seen)
+        self._give_up(record, verdict)
+
+    def _measure(self, record: Record) -> tuple[Ended, verify.Seen, Verdict]:
+        plan, folder = self.plan, self.plan.raw / record.folder
+        if folder.exists():
+            shutil.rmtree(folder)
+        scratch = folder / "tmp"
+        scratch.mkdir(parents=True, mode=0o700)
+        environment = command.environment(os.environ, scratch.absolute())
+        limit_s = self._limit_s(record)
+        number, of = record.number, self._of
+        stdin = inputs.open_input(plan.request.stdin)
         try:
-            process.wait(GRACE_S)  # rocprofv3 writes everything at the end
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            _signal(process, signal.SIGTERM)
-    _signal(process, signal.SIGKILL)  # whatever the program left behind
-    process.wait()
-    return how
+            ended = supervise(
+                record.argv,
+                environment=environment,
+                stdin=stdin,
+                log=folder / _LOG,
+                limit_s=limit_s,
+                interrupts=self._interrupts,
+                tell=lambda text: self._on_event(events.Told(number, of, text)),
+                beat=lambda seconds, waiting: self._on_event(
+                    events.Heartbeat(number, of, seconds, _size(folder), waiting)
+                ),
+            )
+        except OSError as error:
+            raise MachineError(
+                f"{plan.profiler.path} cannot be started: {error.strerror}", hint="rocperf doctor"
+            ) from error
+        finally:
+            os.close(stdin)
+        shutil.rmtree(scratch, ignore_errors=True)
+        seen = verify.look(folder)
+        asked = Asked(record.counters, plan.request.kernels, plan.target, environment, limit_s)
+        return ended, seen, explain(asked, ended, seen, _read_log(folder / _LOG))
+
+    def _limit_s(self, record: Record) -> float | None:
+        """Return the time limit of a pass; the timing run has none unless the user gives it."""
+        if self.plan.request.timeout_s is not None:
+            return self.plan.request.timeout_s
+        timing = next(r for r in self.manifest.passes if r.role == "timing")
+        if record.number == timing.number or timing.duration_ns is None:
+            return None
+        return max(SHORTEST_LIMIT_S, TIMES_TIMING * timing.duration_ns / 1e9)
+
+    def _tell(self, record: Record, dispatches: int, seconds: float) -> None:
+        number, of = record.number, self._of
+        if record.complete:
+            self._on_event(events.PassFinished(number, of, seconds, dispatches))
+            if record.message:
+                self._on_event(events.Told(number, of, record.message))
+        else:
+            self._on_event(events.PassFailed(number, of, record.message or record.status))
+
+    def _halve(self, record: Record) -> bool:
+        """Put two halves in the place of a pass that was too large; each is tried once."""
+        whole = passes.CounterPass(record.counters, record.metrics)
+        halves = passes.split(whole, self.plan.target) if record.counters else ()
+        if not halves or record.number in self._split:
+            return False
+        of = self._of
+        text = f"{record.message}; it is split in two"
+        self._on_event(events.Told(record.number, of, text))
+        for number, half in zip((record.number, of + 1), halves, strict=True):
+            each = counter_record(
+                self.plan.request, self.plan.profiler, self.plan.raw, number, half
+            )
+            each = replace(each, purpose=f"{each.purpose} (half of a set that was too large)")
+            self._split.add(number)
+            self._keep(each)
+            self._queue.append(each)
+        return True
+
+    def _after_timing(self, record: Record, seen: verify.Seen) -> None:
+        """Learn from the timing run what counter runs may do."""
+        request = self.plan.request
+        if seen.waiting_kernels and not request.allow_serialised:
+            names = ", ".join(seen.waiting_kernels[:3])
+            self._why_not = (
+                f"not run: {names} wait for kernels of other GPUs, and counter runs let one"
+                " kernel run at a time, so that they would hang; --allow-serialised runs them"
+                " nevertheless"
+            )
+        if request.region and record.complete and self._queue:
+            inside = verify.kernels_in_region(self.plan.raw / record.folder, request.region)
+            self._kernels = regions.pattern(inside, request.kernels)
+            if self._kernels is None:
+                self._why_not = f"not run: no kernel was launched in region {request.region!r}"
+
+    def _of_region(self, record: Record) -> Record:
+        wanted = passes.CounterPass(record.counters, record.metrics)
+        return replace(
+            counter_record(
+                self.plan.request,
+                self.plan.profiler,
+                self.plan.raw,
+                record.number,
+                wanted,
+                kernels=self._kernels,
+            ),
+            purpose=record.purpose,
+        )
+
+    def _give_up(self, record: Record, verdict: Verdict) -> None:
+        """Leave the other passes out where they could do no better."""
+        self._failures = 0 if record.complete else self._failures + 1
+        if verdict.kind == "machine":
+            self._machine_trouble = verdict.message
+        hopeless = verdict.kind == "machine" or (
+            record.role == "timing" and verdict.kind in ("nothing", "timeout")
+        )
+        if hopeless or (self._failures >= MOST_FAILURES and not self._usable):
+            self._queue.clear()
+
+    def raise_if_nothing(self) -> None:
+        """Raise the error that says why nothing was collected, if nothing was."""
+        if self._usable:
+            return
+        said = [
+            f"pass {record.number} ({record.purpose}): {record.message}"
+            for record in self.manifest.passes
+            if record.message and record.status != "missing"
+        ]
+        raw = self.plan.raw
+        if self.interrupted:
+            raise InterruptedRunError(
+                "; ".join(said) or "interrupted run: nothing was collected",
+                hint=f"rocperf collect --resume {self.plan.output} goes on",
+            )
+        if self._machine_trouble:
+            raise MachineError(self._machine_trouble, hint=f"see {raw}/pass_1/{_LOG}")
+        raise NothingError(
+            "nothing was collected:\n  " + "\n  ".join(said or ["no pass was run"]),
+            hint=f"what rocprofv3 wrote and said is in {raw}",
+        )
 
 
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
+def _size(folder: Path) -> int:
+    """Add up the files of a pass; some may go while they are counted."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
 
 
-def _explain(planned: PlannedPass, log: Path, code: int, how: str) -> str | None:
-    """Say in the user's words why a pass brought nothing; None when it brought dispatches."""
-    if how not in ("ended", "interrupted"):
-        return how
-    tables = [*planned.folder.rglob("*kernel_trace.csv")] if not planned.counters else []
-    tables += [*planned.folder.rglob("*counter_collection.csv")]
-    tables += [*planned.folder.rglob("*results.db")]
-    if tables:
-        return None
-    text = log.read_text("utf-8", "replace")
-    fatal = _FATAL.search(text)
-    names = sorted(path.name for path in planned.folder.rglob("*") if path != log)
-    wrote = f"it wrote {', '.join(names)}" if names else "it wrote nothing"
-    if "exceeds the capabilities" in text or "EXCEEDS_HW_LIMIT" in text:
-        return f"the counter set exceeds what one pass can hold: {' '.join(planned.counters)}"
-    if "error while loading shared libraries" in text:
-        return text.strip().splitlines()[-1]
-    if fatal:
-        return f"rocprofv3 failed: {fatal[0][-200:]}"
-    if code < 0:
-        return f"ended by signal {-code}; {wrote}"
-    return f"no kernel dispatch rows (exit code {code}; {wrote}): did the program use the GPU?"
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not _INHERITED.fullmatch(name)}
-    scratch = folder / "tmp"
-    scratch.mkdir(mode=0o700)
-    return kept | {"ROCPROF_TMPDIR": str(scratch)}
-
-
-def _write_manifest(plan: Plan, results: list[PassResult]) -> None:
-    rows = [
-        {
-            "number": r.planned.number,
-            "role": r.planned.role,
-            "purpose": r.planned.purpose,
-            "argv": r.planned.argv,
-            "counters": r.planned.counters,
-            "folder": r.planned.folder.name,
-            "exit_code": r.exit_code,
-            "status": r.status,
-            "message": r.message,
-            "duration_ns": round(r.seconds * 1e9),
-        }
-        for r in results
-    ]
-    text = json.dumps({"schema": "rocperf.raw/1", "target": plan.target, "passes": rows}, indent=1)
-    part = plan.raw / ".manifest.part"
-    part.write_text(text, encoding="utf-8")
-    part.replace(plan.raw / "manifest.json")
+def _read_log(path: Path) -> str:
+    """Read the beginning and the end of a log, where causes are told."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        head = file.read(_MOST_READ)
+        size = path.stat().st_size
+        if size > 2 * _MOST_READ:
+            file.seek(size - _MOST_READ)
+        return (head + file.read()).decode("utf-8", "replace")
+    return ""

@@ -17,6 +17,7 @@ from typing import Literal
 import duckdb
 
 from rocperf.errors import BusyError, InputError, NothingError, PartialError, RocperfError
+from rocperf.ingest.collected import assign_passes, record_passes
 from rocperf.ingest.discover import Workload, discover, readers
 from rocperf.ingest.events import Note, Progress
 from rocperf.ingest.identify import (
@@ -201,8 +202,10 @@ def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) ->
                 raise failures[0]
             _raise_nothing(sink)
         _drop_idle_runs(sink)
+        folders = assign_passes(sink, [each.root for each in workloads])
         number_kernels(sink)
         describe_runs(sink)
+        record_passes(sink, folders)
         match_launches(sink)
         checksums.update({path: future.result() for path, future in pending.items()})
         record_files(sink, checksums)
