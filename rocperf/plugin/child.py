@@ -20,7 +20,7 @@ from rocperf.plugin.loading import Address, load
 from rocperf.plugin.wire import MOST_FINDINGS, finding_to_dict
 
 #: Bytes of memory that plugins may write to. A choice of ours: questions take up to 1 GB.
-MEMORY_LIMIT = 8 << 30
+MEMORY_LIMIT = 4 << 30
 
 _loaded: dict[Address, dict[str, AnalysisType]] = {}
 

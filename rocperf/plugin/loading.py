@@ -75,7 +75,7 @@ def analyses_of(plugin: object) -> list[AnalysisType]:
         for kind in group:
             if not _is_analysis(kind):
                 raise PluginError(f"{kind!r} is not a subclass of rocperf.Analysis")
-            _check(kind)
+            check(kind)
             found.append(kind)
     if not found:
         raise PluginError("it provides no analysis", hint="implement rocperf_analyses")
@@ -86,8 +86,14 @@ def _is_analysis(kind: object) -> TypeGuard[AnalysisType]:
     return isinstance(kind, type) and issubclass(kind, Analysis)
 
 
-def _check(kind: AnalysisType) -> None:
-    """Refuse needs that no profile can meet, and options that no text can set."""
+def check(kind: AnalysisType) -> None:
+    """Refuse needs that no profile can meet, and options that no text can set.
+
+    Raises
+    ------
+    PluginError
+        Naming the table, column, metric or option.
+    """
     requires = kind.requires
     tables = [*requires.tables, *(column.partition(".")[0] for column in requires.columns)]
     for table in tables:

@@ -9,6 +9,10 @@ from importlib import import_module
 
 #: Public name -> module of this package that holds it.
 _HOMES = {
+    "AnalysisContract": "contract",
+    "TraceBuilder": "builder",
+    "ms": "builder",
+    "us": "builder",
     "SCENARIOS": "simulator",
     "generate": "simulator",
     "profile": "simulator",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,6 +12,10 @@ import polars as pl
 
 from rocperf.profile import Profile, open_profile
 from rocperf.store import Store
+
+#: Columns of an agent that a target alone does not tell: those of an MI300X in one partition.
+_MI300X = {"cu_count": 304, "num_xcc": 8, "clock_mhz": 2100, "max_waves_per_cu": 32}
+_GPU, _HOST = 1, 0
 
 
 def us(value: float) -> int:
@@ -23,27 +29,42 @@ def ms(value: float) -> int:
 
 
 class TraceBuilder:
-    """A trace being put together: one process on one GPU, one timing run with counters.
+    """A trace being put together: one process on one GPU.
+
+    Every dispatch is in run 1, the timing run. Those with counters are in run 2 as well, the
+    counter run, as `rocperf collect` would have recorded them.
 
     Parameters
     ----------
     target
         gfx target of the GPU.
+    timing
+        False leaves the timing run out: times are then those of the serialised counter run.
+    origin
+        Added to every time, nanoseconds.
     agent
-        Further columns of its row in ``agents``.
+        Further columns of the GPU's row in ``agents``.
+
+    Examples
+    --------
+    >>> trace = TraceBuilder().dispatch("gemm", start=0, duration=us(50), vgpr=128)
+    >>> with trace.profile() as profile:
+    ...     profile.kernel_ns
+    50000
     """
 
-    def __init__(self, target: str = "gfx942", **agent: Any) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="rocperf-trace-")
-        mi300x = {"cu_count": 304, "num_xcc": 8, "clock_mhz": 2100, "max_waves_per_cu": 32}
-        facts = (mi300x if target == "gfx942" else {}) | agent
-        self._agent = {"run_id": 1, "agent_id": 1, "kind": "GPU", "target": target} | facts
-        self._kernels: dict[str, int] = {}
-        self._rows: dict[str, list[dict[str, Any]]] = {
-            "all_dispatches": [],
-            "counter_values": [],
-            "copies": [],
-        }
+    def __init__(
+        self, target: str = "gfx942", *, timing: bool = True, origin: int = 0, **agent: Any
+    ) -> None:
+        facts = (_MI300X if target == "gfx942" else {}) | agent
+        self._agent: dict[str, Any] = {"agent_id": _GPU, "kind": "GPU", "target": target} | facts
+        self._timing = timing
+        self._origin = origin
+        self._kernels: dict[str, tuple[int, str]] = {}
+        self._dispatches: list[dict[str, Any]] = []
+        self._counters: list[dict[str, Any]] = []
+        self._events: dict[str, list[dict[str, Any]]] = {"copies": [], "api_calls": []}
+        self._events["markers"] = []
 
     def dispatch(
         self,
@@ -52,48 +73,112 @@ class TraceBuilder:
         start: int,
         duration: int,
         counters: dict[str, float] | None = None,
+        role: str = "compute",
         **columns: Any,
     ) -> Self:
-        """Add one kernel dispatch; times in nanoseconds, `columns` as in ``all_dispatches``."""
-        rows = self._rows["all_dispatches"]
-        number = len(rows) + 1
-        key = {"run_id": 1, "dispatch_id": number}
-        kernel_id = self._kernels.setdefault(kernel, len(self._kernels) + 1)
-        times = {"start_ns": start, "end_ns": start + duration, "agent_id": 1}
-        rows.append(key | {"kernel_id": kernel_id, "launch_id": number} | times | columns)
+        """Add one kernel dispatch.
+
+        Parameters
+        ----------
+        kernel
+            Its full name.
+        start, duration
+            Nanoseconds.
+        counters
+            Counter to value, summed over instances.
+        role
+            Of the kernel: ``compute``, ``copy``, ``fill`` or ``communication``.
+        columns
+            As in ``all_dispatches``, such as ``vgpr`` or ``workgroup_size``.
+        """
+        number = len(self._dispatches) + 1
+        kernel_id, _ = self._kernels.setdefault(kernel, (len(self._kernels) + 1, role))
+        row = {"dispatch_id": number, "launch_id": number, "kernel_id": kernel_id}
+        row |= self._times(start, duration) | {"agent_id": _GPU}
+        self._dispatches.append(row | columns | {"counted": bool(counters)})
         for name, value in (counters or {}).items():
-            self._rows["counter_values"].append(key | {"counter": name, "value": float(value)})
+            self._counters.append({"dispatch_id": number, "counter": name, "value": float(value)})
         return self
 
-    def copy(self, direction: str, *, start: int, duration: int, size: int | None) -> Self:
+    def copy(
+        self, direction: str, *, start: int, duration: int, size: int | None, **columns: Any
+    ) -> Self:
         """Add one copy between the host (agent 0) and the GPU (agent 1); `size` in bytes."""
-        to_gpu = direction == "host_to_device"
-        row = {"run_id": 1, "direction": direction, "bytes": size}
-        ends = {"src_agent_id": 0 if to_gpu else 1, "dst_agent_id": 1 if to_gpu else 0}
-        self._rows["copies"].append(row | ends | {"start_ns": start, "end_ns": start + duration})
+        source = _HOST if direction.startswith("host") else _GPU
+        target = _HOST if direction.endswith("host") else _GPU
+        row = {"direction": direction, "bytes": size, "src_agent_id": source}
+        row |= {"dst_agent_id": target} | self._times(start, duration)
+        self._events["copies"].append(row | columns)
+        return self
+
+    def call(self, name: str, *, start: int, duration: int, **columns: Any) -> Self:
+        """Add one call of the HIP runtime, such as ``hipMemcpyAsync``."""
+        row = {"domain": "hip", "name": name} | self._times(start, duration)
+        self._events["api_calls"].append(row | columns)
+        return self
+
+    def marker(self, message: str, *, start: int, duration: int) -> Self:
+        """Add one roctx range."""
+        row = {"kind": "range", "message": message} | self._times(start, duration)
+        self._events["markers"].append(row)
         return self
 
     def profile(self) -> Profile:
-        """Return the trace as an open profile."""
-        path = Path(self._folder.name) / "trace.rocperf"
-        names = list(self._kernels)
-        events = [r for t in ("all_dispatches", "copies") for r in self._rows[t]]
-        run = {
-            "run_id": 1,
-            "process_id": 1,
-            "role": "timing",
-            "status": "complete",
-            "start_ns": min((r["start_ns"] for r in events), default=None),
-            "end_ns": max((r["end_ns"] for r in events), default=None),
-        }
-        kernels = [
-            {"kernel_id": n, "name": k, "group_name": k, "short_name": k, "role": "compute"}
-            for n, k in enumerate(names, 1)
-        ]
+        """Return the trace as an open profile; its file goes when the profile does."""
+        folder = tempfile.mkdtemp(prefix="rocperf-trace-")
+        try:
+            profile = open_profile(self.save(Path(folder) / "trace.rocperf"))
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+        weakref.finalize(profile, shutil.rmtree, folder, ignore_errors=True)
+        return profile
+
+    def save(self, path: Path) -> Path:
+        """Write the trace to a file, replacing it, and return the path."""
         with Store.create(path, replace=True) as store:
-            tables = {"runs": [run], "agents": [self._agent], "kernels": kernels} | self._rows
-            for table, rows in tables.items():
+            for table, rows in self._tables().items():
                 if rows:
                     store.append(table, pl.DataFrame(rows, infer_schema_length=None))
             store.commit()
-        return open_profile(path)
+        return path
+
+    def _times(self, start: int, duration: int) -> dict[str, int]:
+        return {"start_ns": self._origin + start, "end_ns": self._origin + start + duration}
+
+    def _tables(self) -> dict[str, list[dict[str, Any]]]:
+        roles = {1: "timing"} if self._timing else {}
+        if self._counters or not self._timing:
+            roles[2] = "counters"
+        kernels = [
+            {"kernel_id": n, "name": k, "group_name": k, "short_name": k, "role": role}
+            for k, (n, role) in self._kernels.items()
+        ]
+        tables = {
+            "runs": [self._run(run, role) for run, role in roles.items()],
+            "agents": [{"run_id": run} | self._agent for run in roles],
+            "kernels": kernels,
+            "all_dispatches": [
+                {"run_id": run} | {key: row[key] for key in row if key != "counted"}
+                for run in roles
+                for row in self._dispatches
+                if run == 1 or row["counted"] or not self._timing
+            ],
+            "counter_values": [{"run_id": 2} | row for row in self._counters],
+        }
+        events = {
+            table: [{"run_id": min(roles)} | row for row in rows]
+            for table, rows in self._events.items()
+        }
+        return tables | events
+
+    def _run(self, run_id: int, role: str) -> dict[str, Any]:
+        events = [*self._dispatches, *(row for rows in self._events.values() for row in rows)]
+        return {
+            "run_id": run_id,
+            "process_id": 1,
+            "role": role,
+            "status": "complete",
+            "start_ns": min((row["start_ns"] for row in events), default=None),
+            "end_ns": max((row["end_ns"] for row in events), default=None),
+        }
