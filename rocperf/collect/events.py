@@ -68,7 +68,8 @@ class PassFinished(Event):
     dispatches: int = 0
 
     def __str__(self) -> str:
-        return f"{self.name}: done in {self.seconds:.1f} s, {self.dispatches:,} dispatches"
+        plural = "" if self.dispatches == 1 else "es"
+        return f"{self.name}: done in {self.seconds:.1f} s, {self.dispatches:,} dispatch{plural}"
 
 
 @dataclass(frozen=True)

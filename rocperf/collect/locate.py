@@ -75,7 +75,7 @@ def find(explicit: str | None = None) -> Profiler:
     named = explicit or os.environ.get("ROCPERF_ROCPROFV3")
     for candidate in [Path(named)] if named else _candidates():
         if candidate.is_file() and os.access(candidate, os.X_OK):
-            return probe(candidate.absolute())
+            return probe(candidate.parent.resolve() / candidate.name)
     where = named or "PATH, ROCM_PATH or /opt/rocm"
     raise MachineError(
         f"rocprofv3 was not found: there is no executable {where}"

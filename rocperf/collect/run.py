@@ -99,6 +99,10 @@ def collect(plan: Plan, on_event: OnEvent) -> Collected:
 
     ingest([plan.raw], plan.output, mode="replace", merge=True, on_event=tell)
     records = session.manifest.passes
+    lacking = [each.number for each in records if not each.complete]
+    if lacking:
+        text = f"rocperf collect --resume {plan.output} runs what is missing"
+        on_event(events.Told(lacking[0], len(records), text))
     code = next((each.exit_code for each in records if each.exit_code is not None), 0)
     return Collected(
         plan.output, plan.raw, records, 128 - code if code < 0 else code, session.interrupted
@@ -164,7 +168,7 @@ class _Session:
         """Run one pass, judge it, and decide what that means for the others."""
         if record.counters and self._kernels:
             record = self._of_region(record)
-        self._on_event(events.PassStarted(record.number, self._of, record.purpose))
+        self._on_event(events.PassStarted(record.number, self._of, _brief(record)))
         ended, seen, verdict = self._measure(record)
         folder = self.plan.raw / record.folder
         record = replace(
@@ -304,7 +308,7 @@ class _Session:
         if self._usable:
             return
         said = [
-            f"pass {record.number} ({record.purpose}): {record.message}"
+            f"pass {record.number}: {record.message}"
             for record in self.manifest.passes
             if record.message and record.status != "missing"
         ]
@@ -317,9 +321,17 @@ class _Session:
         if self._machine_trouble:
             raise MachineError(self._machine_trouble, hint=f"see {raw}/pass_1/{_LOG}")
         raise NothingError(
-            "nothing was collected:\n  " + "\n  ".join(said or ["no pass was run"]),
+            f"nothing was collected: {'; '.join(said) or 'no pass was run'}",
             hint=f"what rocprofv3 wrote and said is in {raw}",
         )
+
+
+def _brief(record: Record) -> str:
+    """Say what a pass is for in a line of a terminal."""
+    if len(record.metrics) <= 3:
+        return record.purpose
+    shown = ", ".join(record.metrics[:2])
+    return f"counters for {shown} and {len(record.metrics) - 2} other metrics"
 
 
 def _size(folder: Path) -> int:

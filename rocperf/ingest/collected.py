@@ -94,8 +94,8 @@ def assign_passes(sink: StoreSink, roots: Iterable[Path]) -> list[_Collected]:
     list
         For `record_passes`.
     """
-    row = sink.connection.execute('SELECT coalesce(max("pass"), 0) FROM passes').fetchone()
-    offset = int(row[0]) if row else 0
+    rows = sink.connection.execute('SELECT coalesce(max("pass"), 0) FROM passes').fetchall()
+    offset = int(rows[0][0])
     folders: list[_Collected] = []
     for root in dict.fromkeys(roots):
         content = read_manifest(root) if root.is_dir() else None
@@ -140,6 +140,7 @@ def _complete(sink: StoreSink, run_id: int, content: Mapping[str, Any]) -> None:
 
 def _add_machine(sink: StoreSink, run_id: int, machine: Mapping[str, Any]) -> None:
     """Add the links between agents, and agents that the dispatches name and no file lists."""
+    import polars as pl
     from polars.exceptions import PolarsError
 
     from rocperf.ingest.sink import INCOMING
@@ -154,17 +155,27 @@ def _add_machine(sink: StoreSink, run_id: int, machine: Mapping[str, Any]) -> No
         [run_id],
     ).fetchall()
     listed = set(agents.filter(kind="GPU")["agent_id"].to_list())
+    if len(listed) == 1 and len(named) == 1 and int(named[0][0]) not in listed:
+        # However the profiler numbers agents, where there is one GPU it can be no other.
+        agents = agents.filter(kind="GPU").with_columns(
+            agent_id=pl.lit(int(named[0][0]), dtype=pl.UInt64)
+        )
+        listed = {int(named[0][0])}
     for table, frame in (("agents", agents), ("links", links)):
-        count = sink.connection.execute(
+        ((count,),) = sink.connection.execute(
             f"SELECT count(*) FROM {table} WHERE run_id = ?", [run_id]
-        ).fetchone()
+        ).fetchall()
         fits = table == "links" or {int(r[0]) for r in named} <= listed
-        if fits and frame.height and count is not None and not count[0]:
+        if fits and frame.height and not count:
             sink.append(table, frame, run_id=run_id, file_id=None)
 
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _words(value: object) -> list[str]:
+    return [str(word) for word in cast("list[object]", value)] if isinstance(value, list) else []
 
 
 def record_passes(sink: StoreSink, folders: Sequence[_Collected]) -> None:
@@ -190,8 +201,7 @@ def record_passes(sink: StoreSink, folders: Sequence[_Collected]) -> None:
 
 
 def _record(sink: StoreSink, number: int, one: Mapping[str, Any], came: set[str]) -> None:
-    raw_argv, raw_counters = one.get("argv"), one.get("counters")
-    argv = [scrub(str(word)) for word in raw_argv] if isinstance(raw_argv, list) else []
+    argv = [scrub(word) for word in _words(one.get("argv"))]
     status, message = str(one.get("status")), _text(one.get("message"))
     code, duration = one.get("exit_code"), one.get("duration_ns")
     sink.connection.execute(
@@ -207,11 +217,10 @@ def _record(sink: StoreSink, number: int, one: Mapping[str, Any], came: set[str]
             duration if isinstance(duration, int) else None,
         ],
     )
-    counters = list(dict.fromkeys(map(str, raw_counters))) if isinstance(raw_counters, list) else []
-    for counter in counters:
+    for counter in dict.fromkeys(_words(one.get("counters"))):
         sink.connection.execute(
             "INSERT INTO requested_counters VALUES (?, ?, ?)",
             [number, counter, counter.partition(":")[0] in came],
         )
     if status != "complete" or message:
-        sink.note("warning", f"pass-{status}", f"pass {number}: {message or status}")
+        sink.note("warning", f"pass-{status}", f"pass {number}: {message or 'not run'}")

@@ -194,13 +194,12 @@ def _files(root: Path) -> Iterator[Path]:
             raise InputError(
                 f"{folder} cannot be read: {error.strerror}", hint="check its permissions"
             ) from error
+        # The last folder of the list is walked first.
+        pending += [e for e in reversed(entries) if _is_walked(e)]
         for entry in entries:
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or entry.is_dir():
                 continue
-            if entry.is_dir():
-                if not entry.is_symlink():
-                    pending.append(entry)
-            elif entry.is_file():
+            if entry.is_file():
                 seen += 1
                 if seen > MOST_FILES:
                     raise InputError(
@@ -208,6 +207,10 @@ def _files(root: Path) -> Iterator[Path]:
                         hint="name the folder of the profiler output",
                     )
                 yield entry
+
+
+def _is_walked(entry: Path) -> bool:
+    return not entry.name.startswith(".") and entry.is_dir() and not entry.is_symlink()
 
 
 def _boundaries(root: Path, sources: Sequence[SourceFile]) -> set[Path]:
