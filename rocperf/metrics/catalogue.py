@@ -9,7 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from rocperf.errors import MetricError
+from rocperf.hardware import HW_NAMES
 from rocperf.metrics.expression import Expression, parse
+from rocperf.metrics.units import check_unit, counter, counters
 
 #: Version of the formulas; stored with what is computed from them.
 CATALOGUE_VERSION = 1
@@ -22,12 +24,19 @@ class Formula:
     Parameters
     ----------
     needs
-        ``counts`` when only counts are compared, ``cycles`` when cycles are.
+        ``counts`` when only counts are compared, ``cycles`` when something is held against the
+        cycles that the kernel took.
+    numbers
+        Unit that its constants bring in, such as ``B/requests``; empty for plain numbers.
+    doubt
+        What is not confirmed about it, which lowers the confidence; empty for nothing.
     """
 
     targets: tuple[str, ...]
     expression: Expression
     needs: str
+    numbers: str
+    doubt: str
 
 
 @dataclass(frozen=True)
@@ -116,11 +125,44 @@ def counters_of(name: str, target: str) -> tuple[str, ...]:
     return formulas[0].expression.counters if formulas else ()
 
 
+def explain(name: str, target: str) -> str:
+    """Say in text how a metric is computed on a target: formula, counters, units, source.
+
+    Raises
+    ------
+    MetricError
+        If there is no such metric.
+    """
+    found = metric(name)
+    lines = [f"{found.title} ({found.id}): {found.plain}"]
+    formulas = found.on(target)
+    if not formulas:
+        return "\n".join([*lines, f"Not available on {target}."])
+    for formula in formulas:
+        lines.append(f"On {target}: {formula.expression.text}, in {found.unit}")
+        for each in map(counter, formula.expression.counters):
+            lines.append(f"  {each.name} [{each.unit_on(target)}]: {each.doc}")
+        for fact in formula.expression.facts:
+            unit = f" [{HW_NAMES[fact].unit}]" if HW_NAMES[fact].unit else ""
+            lines.append(f"  hw.{fact}{unit}: {HW_NAMES[fact].doc}")
+    bounds = ("" if each is None else f"{each:g}" for each in (found.low, found.high))
+    lines.append(f"Range: {'..'.join(bounds)} {found.unit}. Source: {found.source}.")
+    if found.disagreements:
+        lines.append(f"Elsewhere: {found.disagreements}")
+    return "\n".join(lines)
+
+
+def _formula(row: dict[str, Any], unit: str) -> Formula:
+    expression = parse(row["expression"], tuple(counters()))
+    numbers = row.get("numbers", "")
+    for target in row["targets"]:
+        check_unit(expression, target, numbers, unit)
+    return Formula(tuple(row["targets"]), expression, row["needs"], numbers, row.get("doubt", ""))
+
+
 def _metric(row: dict[str, Any]) -> Metric:
-    formulas = tuple(
-        Formula(tuple(each["targets"]), parse(each["expression"]), each["needs"])
-        for each in row["formula"]
-    )
+    dimension = row.get("dimension", row["unit"])
+    formulas = tuple(_formula(each, dimension) for each in row["formula"])
     return Metric(
         id=row["id"],
         title=row["title"],

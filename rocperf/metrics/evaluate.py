@@ -1,65 +1,43 @@
 """Metrics of kernels or launches, each with its state.
 
 DuckDB adds counters up over dispatches in one scan; formulas are then applied to the sums, so
-that a ratio over several dispatches is the ratio of sums. Only the sums, one a kernel, run and
-counter, come into Python.
+that a ratio over several dispatches is the ratio of sums. Of each process one run answers, where
+one has every counter, and several passes stitched together otherwise; processes are added up.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import duckdb
 import polars as pl
 
 from rocperf.hardware import Gpu
+from rocperf.metrics.answer import answer_sql, lacking_sql
 from rocperf.metrics.catalogue import Formula, Metric, metric
-from rocperf.metrics.expression import NegativeDifferenceError, ZeroDivisorError
-from rocperf.metrics.trust import Doubt, cycles_doubt, gated_doubt, stitched_doubt
+from rocperf.metrics.sums import GPUS, SUBJECT, SUMS, WHOLE, GpuOf, Per, add_up, tell_gpus
+from rocperf.metrics.trust import ANCHORS
 
-#: Counters that are read along to judge the others.
-ANCHORS = ("SQ_WAVES", "GRBM_GUI_ACTIVE", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES")
-
-SCHEMA: dict[str, Any] = {
-    "kernel_id": pl.UInt32,
-    "launch_id": pl.UInt64,
-    "target": pl.String,
-    "metric": pl.String,
-    "value": pl.Float64,
-    "raw": pl.Float64,
-    "state": pl.String,
-    "reason": pl.String,
-    "confidence": pl.String,
-    "runs": pl.List(pl.UInt32),
-    "n": pl.UInt64,
-}
-
-State = Literal["value", "not applicable", "not collected", "not trustworthy"]
-GpuOf = Callable[[int, int | None], Gpu | None]
-
-
-@dataclass
-class RunSums:
-    """Counters of one kernel (or launch) in one run.
-
-    Parameters
-    ----------
-    totals
-        Counter -> sum over dispatches.
-    counts
-        Counter -> dispatches with a usable value.
-    busy_ns, dispatches
-        Sum and number of durations, nanoseconds; 0 when unknown.
-    """
-
-    gpu: Gpu | None
-    totals: dict[str, float] = field(default_factory=dict[str, float])
-    counts: dict[str, int] = field(default_factory=dict[str, int])
-    busy_ns: int = 0
-    dispatches: int = 0
+#: Columns of the answer.
+SCHEMA = pl.Schema(
+    [
+        ("kernel_id", pl.UInt32()),
+        ("launch_id", pl.UInt64()),
+        ("run_id", pl.UInt32()),
+        ("dispatch_id", pl.UInt64()),
+        ("target", pl.String()),
+        ("metric", pl.String()),
+        ("value", pl.Float64()),
+        ("raw", pl.Float64()),
+        ("state", pl.String()),
+        ("reason", pl.String()),
+        ("confidence", pl.String()),
+        ("runs", pl.List(pl.UInt32)),
+        ("n", pl.UInt64()),
+    ]
+)
+_SUBJECT = ["kernel_id", "launch_id", "run_id", "dispatch_id"]
 
 
 def evaluate(
@@ -67,7 +45,7 @@ def evaluate(
     gpu_of: GpuOf,
     ids: Sequence[str],
     *,
-    per: Literal["kernel", "dispatch"] = "kernel",
+    per: Per = "kernel",
 ) -> pl.DataFrame:
     """Evaluate metrics wherever counters were taken.
 
@@ -80,147 +58,162 @@ def evaluate(
     ids
         Metric ids.
     per
-        ``kernel`` or ``dispatch`` (one row a launch, whatever runs saw it).
+        ``kernel``, or ``dispatch``: one row a launch, whatever runs saw it, and one a dispatch
+        that was not matched to a launch (``run_id`` and ``dispatch_id`` say which).
 
     Returns
     -------
     polars.DataFrame
-        Columns as in `SCHEMA`; ``value`` is null unless ``state`` is ``value``, ``raw`` keeps
-        what came out all the same.
+        Columns as in `SCHEMA`, in order of subject and of `ids`. ``value`` is null unless
+        ``state`` is ``value``; ``raw`` keeps what came out all the same. ``n`` is how many
+        dispatches ``value`` covers, ``runs`` which runs gave its counters.
 
     Raises
     ------
     MetricError
         If an id is unknown.
     """
-    wanted = [metric(name) for name in ids]
-    names = {c for m in wanted for f in m.formulas for c in f.expression.counters}
-    groups = _sums(connection, gpu_of, sorted(names | set(ANCHORS)), per)
-    rows: list[dict[str, Any]] = []
-    for (kernel_id, launch_id, target), runs in groups.items():
-        for each in wanted:
-            answer = _answer(each, target, runs)
-            key = {"kernel_id": kernel_id, "launch_id": launch_id, "target": target}
-            rows.append(key | {"metric": each.id} | answer)
-    return pl.DataFrame(rows, schema=SCHEMA)
-
-
-def _sums(
-    connection: duckdb.DuckDBPyConnection, gpu_of: GpuOf, names: list[str], per: str
-) -> dict[tuple[int, int | None, str], dict[int, RunSums]]:
-    launch = "d.launch_id" if per == "dispatch" else "NULL::UBIGINT"
-    cursor = connection.execute(
-        f"""
-        SELECT d.kernel_id, {launch} AS launch_id, c.run_id, d.agent_id, c.counter,
-               sum(c.value) AS total, count(c.value) AS n,
-               sum(CASE WHEN d.end_ns > d.start_ns THEN d.end_ns - d.start_ns END)::BIGINT,
-               count(CASE WHEN d.end_ns > d.start_ns THEN 1 END)
-        FROM counter_values c JOIN all_dispatches d USING (run_id, dispatch_id)
-        WHERE list_contains($names, c.counter)
-        GROUP BY ALL ORDER BY ALL
-        """,
-        {"names": names},
-    )
-    groups: dict[tuple[int, int | None, str], dict[int, RunSums]] = defaultdict(dict)
-    for kernel_id, launch_id, run_id, agent_id, counter, total, n, busy, timed in cursor.fetchall():
-        gpu = gpu_of(run_id, agent_id)
-        target = (gpu.target if gpu else None) or "unknown"
-        sums = groups[(kernel_id, launch_id, target)].setdefault(run_id, RunSums(gpu))
-        if n:
-            sums.totals[counter] = sums.totals.get(counter, 0.0) + total
-            sums.counts[counter] = sums.counts.get(counter, 0) + n
-        if timed and timed >= sums.dispatches:
-            sums.busy_ns, sums.dispatches = busy, timed
-    return groups
-
-
-def _answer(each: Metric, target: str, runs: dict[int, RunSums]) -> dict[str, Any]:
-    formulas = each.on(target)
-    if not formulas:
-        return _no("not collected", f"not available on {target}")
-    for formula in formulas:
-        counters = set(formula.expression.counters)
-        whole = [run for run, sums in runs.items() if counters <= sums.totals.keys()]
-        if whole:
-            return _from_whole(each, formula, {run: runs[run] for run in whole})
-    for formula in formulas:
-        needed = formula.expression.counters
-        home = {c: next((r for r, s in runs.items() if c in s.totals), None) for c in needed}
-        if all(run is not None for run in home.values()):
-            return _stitched(each, formula, runs, {c: r for c, r in home.items() if r is not None})
-    have = {counter for sums in runs.values() for counter in sums.totals}
-    lacking = [c for c in formulas[0].expression.counters if c not in have]
-    return _no("not collected", f"counters {', '.join(lacking)} were not collected")
-
-
-def _from_whole(each: Metric, formula: Formula, runs: dict[int, RunSums]) -> dict[str, Any]:
-    names = formula.expression.counters
-    totals = {c: sum(sums.totals[c] for sums in runs.values()) for c in names}
-    doubts = [gated_doubt(sums, each.id) for sums in runs.values()]
-    for sums in runs.values():
-        if len({sums.counts[c] for c in names}) > 1:
-            doubts.append(Doubt("some dispatches lack one of the counters"))
-        if formula.needs == "cycles":
-            doubts.append(cycles_doubt(sums))
-    gpu = next(iter(runs.values())).gpu
-    n = sum(sums.counts[names[0]] for sums in runs.values())
-    return _value(each, formula, totals, gpu, doubts) | {"runs": list(runs), "n": n}
-
-
-def _stitched(
-    each: Metric, formula: Formula, runs: dict[int, RunSums], home: dict[str, int]
-) -> dict[str, Any]:
-    totals = {counter: runs[run].totals[counter] for counter, run in home.items()}
-    parts = {run: runs[run] for run in home.values()}
-    counts = {runs[run].counts[counter] for counter, run in home.items()}
-    doubts = [gated_doubt(sums, each.id) for sums in parts.values()]
-    doubts.append(stitched_doubt(list(parts.values()), formula.needs))
-    if len(counts) > 1:
-        doubts.append(Doubt("the passes saw different numbers of dispatches"))
-    gpu = next(iter(parts.values())).gpu
-    return _value(each, formula, totals, gpu, doubts) | {"runs": list(parts), "n": min(counts)}
-
-
-def _value(
-    each: Metric,
-    formula: Formula,
-    totals: dict[str, float],
-    gpu: Gpu | None,
-    doubts: list[Doubt | None],
-) -> dict[str, Any]:
-    facts: dict[str, float] = {}
-    for name in formula.expression.facts:
-        fact = gpu.hw(name) if gpu else None
-        if fact is None:
-            return _no("not collected", f"hw.{name} of this GPU is not known")
-        facts[name] = fact
+    wanted = [metric(name) for name in dict.fromkeys(ids)]
+    formulas = [formula for each in wanted for formula in each.formulas]
+    names = sorted({c for f in formulas for c in f.expression.counters} | set(ANCHORS))
+    facts = sorted({h for f in formulas for h in f.expression.facts} | {"clock_hz", "xccs"})
     try:
-        raw = formula.expression.value(totals, facts)
-    except ZeroDivisorError as error:
-        fatal = [d.text for d in doubts if d and d.fatal]
-        return _no("not trustworthy" if fatal else "not applicable", "; ".join(fatal) or str(error))
-    except NegativeDifferenceError as error:
-        return _no("not trustworthy", f"negative difference ({error})")
-    found = [doubt for doubt in doubts if doubt is not None]
-    if (each.low is not None and raw < each.low * (1 - 1e-9)) or (
-        each.high is not None and raw > each.high * (1 + 1e-9)
-    ):
-        found.append(Doubt(f"{raw:.6g} is outside {each.low:g}..{_bound(each.high)}"))
-    texts = "; ".join(dict.fromkeys(doubt.text for doubt in found)) or None
-    fatal_found = any(doubt.fatal for doubt in found)
-    return {
-        "value": None if fatal_found else raw,
-        "raw": raw,
-        "state": "not trustworthy" if fatal_found else "value",
-        "reason": texts,
-        "confidence": "low" if fatal_found else "medium" if found else "high",
-    }
+        gpus = tell_gpus(connection, gpu_of, facts)
+        add_up(connection, names, per)
+        groups = _groups(connection, names)
+        frames = [
+            _Question(connection, each, gpus[group.gpu], group, names, per).answer()
+            for group in groups
+            for each in wanted
+        ]
+    finally:
+        for table in (SUMS, WHOLE, GPUS):
+            connection.execute(f"DROP TABLE IF EXISTS temp.{table}")
+    if not frames:
+        return pl.DataFrame(schema=SCHEMA)
+    order = pl.DataFrame({"metric": [each.id for each in wanted]}).with_row_index("at")
+    return (
+        pl.concat(frames)
+        .join(order, on="metric", how="left")
+        .sort([*_SUBJECT, "target", "at"])
+        .drop("at")
+    )
 
 
-def _bound(value: float | None) -> str:
-    return "" if value is None else f"{value:g}"
+@dataclass(frozen=True)
+class _Group:
+    """What there is of one GPU: its number, how many subjects, which counters."""
+
+    gpu: int
+    subjects: int
+    counters: frozenset[str]
 
 
-def _no(state: State, reason: str) -> dict[str, Any]:
-    empty: dict[str, Any] = {"value": None, "raw": None, "confidence": "low", "runs": [], "n": 0}
-    return empty | {"state": state, "reason": reason}
+def _groups(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[_Group]:
+    counted = ", ".join(f'count("{name}")' for name in names)
+    found = connection.execute(
+        f"SELECT gpu, count(DISTINCT ({SUBJECT})), {counted} FROM {SUMS} GROUP BY gpu ORDER BY gpu"
+    ).fetchall()
+    return [
+        _Group(gpu, subjects, frozenset(n for n, c in zip(names, counts, strict=True) if c))
+        for gpu, subjects, *counts in found
+    ]
+
+
+class _Question:
+    """One metric on one kind of GPU."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        each: Metric,
+        gpu: Gpu | None,
+        group: _Group,
+        names: Sequence[str],
+        per: Per,
+    ) -> None:
+        self.connection = connection
+        self.metric = each
+        self.gpu = gpu
+        self.group = group
+        self.names = names
+        self.per: Per = per
+        self.target = (gpu.target if gpu else None) or "unknown"
+        self.formulas = each.on(self.target)
+
+    def answer(self) -> pl.DataFrame:
+        """Return one row a subject.
+
+        It is of the first formula that one run answers whole, else of the first that passes
+        answer together, else it says why there is no value.
+        """
+        whole: list[pl.DataFrame] = []
+        stitched: list[pl.DataFrame] = []
+        for formula in self.formulas:
+            if not self.group.counters.issuperset(formula.expression.counters):
+                continue
+            frame = self._apply(formula, SUMS)
+            if frame["mixed"].any():
+                whole.append(self._whole_dispatches(formula, frame))
+            whole.append(frame.filter(whole=True))
+            stitched.append(frame.filter(whole=False))
+        frames = [frame.drop("whole", "most", "mixed") for frame in (*whole, *stitched)]
+        rows = _first(frames) if frames else None
+        if rows is None or rows.height < self.group.subjects:
+            rows = _first([*frames, self._lacking()])
+        once = pl.col("reason").str.split("; ").list.unique(maintain_order=True).list.join("; ")
+        labels = [pl.lit(self.target).alias("target"), pl.lit(self.metric.id).alias("metric")]
+        return rows.with_columns(once, *labels).select(list(SCHEMA)).cast(SCHEMA)
+
+    def _whole_dispatches(self, formula: Formula, all_of_them: pl.DataFrame) -> pl.DataFrame:
+        """Apply a formula to those dispatches alone that have all of its counters."""
+        counters = formula.expression.counters
+        add_up(self.connection, self.names, self.per, together=counters)
+        frame = self._apply(formula, WHOLE).filter(whole=True)
+        known = all_of_them.select(*_SUBJECT, pl.col("most").alias("before"))
+        frame = frame.join(known, on=_SUBJECT, how="left", nulls_equal=True)
+        left_out = pl.col("before") > pl.col("n")
+        text = pl.format(
+            "{} of {} dispatches lack a counter and are left out",
+            pl.col("before") - pl.col("n"),
+            pl.col("before"),
+        )
+        high = pl.col("confidence") == "high"
+        return frame.with_columns(
+            pl.when(left_out)
+            .then(pl.concat_str("reason", text, separator="; ", ignore_nulls=True))
+            .otherwise("reason")
+            .alias("reason"),
+            pl.when(left_out & high)
+            .then(pl.lit("medium"))
+            .otherwise("confidence")
+            .alias("confidence"),
+        ).drop("before")
+
+    def _apply(self, formula: Formula, table: str) -> pl.DataFrame:
+        facts: dict[str, float] = {}
+        for name in formula.expression.facts:
+            fact = self.gpu.hw(name) if self.gpu else None
+            if fact is None:
+                sql = answer_sql(self.metric, formula, table, self.names, unknown_fact=name)
+                return self._fetch(sql, {})
+            facts[f"hw_{name}"] = fact
+        clock = self.gpu.hw("clock_hz") if self.gpu else None
+        xccs = self.gpu.hw("xccs") if self.gpu else None
+        timed = formula.needs == "cycles" and clock is not None and xccs is not None
+        if timed and clock is not None and xccs is not None:
+            facts |= {"clock_hz": clock, "xccs": xccs}
+        sql = answer_sql(self.metric, formula, table, self.names, clock_known=timed)
+        return self._fetch(sql, facts)
+
+    def _lacking(self) -> pl.DataFrame:
+        params = {} if self.formulas else {"target": self.target}
+        return self._fetch(lacking_sql(SUMS, self.formulas), params)
+
+    def _fetch(self, sql: str, params: Mapping[str, object]) -> pl.DataFrame:
+        return pl.DataFrame(self.connection.sql(sql, params={"gpu": self.group.gpu, **params}))
+
+
+def _first(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Keep the first row of each subject."""
+    return pl.concat(frames).unique(_SUBJECT, keep="first", maintain_order=True)

@@ -1,36 +1,54 @@
 """The small arithmetic language of formulas.
 
-Names of counters, ``hw.<name>`` for facts of the GPU, numbers, ``+ - * /``, ``min``, ``max`` and
-brackets: nothing else. A formula is parsed with `ast`, so that the counters it needs, its value
-and its explanation all follow from one text, and no SQL or code can hide in it.
+Names of counters, ``hw.<name>`` for facts of the GPU, numbers, ``+ - * /``, ``min``, ``max``,
+``sum`` and brackets: nothing else. ``sum(NAME_)`` adds up every catalogued counter whose name
+begins so. A formula is parsed with `ast`, so that the counters it needs, its SQL, its unit and
+its explanation all follow from one text, and no SQL or code can hide in it.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rocperf.errors import MetricError
 from rocperf.hardware import HW_NAMES
 
-_COUNTER = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
+#: Characters and parts that a formula may have. A choice of ours: the longest needs 150 and 20.
+MAX_CHARACTERS, MAX_PARTS = 2000, 400
+
+_COUNTER = re.compile(r"[A-Z][A-Za-z0-9_]*\Z", re.ASCII)
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
     ast.Div: "/",
 }
-_FUNCTIONS: dict[str, Callable[..., float]] = {"min": min, "max": max}
+_FUNCTIONS = {"min": "least", "max": "greatest"}
 
 
-class ZeroDivisorError(Exception):
-    """A denominator is 0, so that the formula does not apply."""
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A way in which a formula can have no value, as SQL.
 
+    Parameters
+    ----------
+    kind
+        ``zero`` for a denominator of 0, ``negative`` for a difference of counts below 0.
+    condition
+        SQL that is true when it is so.
+    text
+        SQL of the sentence that says so.
+    """
 
-class NegativeDifferenceError(Exception):
-    """A difference of counts came out below 0, which no count can be."""
+    kind: Literal["zero", "negative"]
+    condition: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -45,6 +63,8 @@ class Expression:
         Names of counters it needs, in order of appearance.
     facts
         Names of ``hw`` facts it needs.
+    tree
+        Its syntax tree, with sums over families written out.
     """
 
     text: str
@@ -52,105 +72,146 @@ class Expression:
     facts: tuple[str, ...]
     tree: ast.expr
 
-    def value(self, counters: Mapping[str, float], facts: Mapping[str, float]) -> float:
-        """Evaluate.
+    @property
+    def sql(self) -> str:
+        """SQL of its value: columns named as counters, parameters ``$hw_<name>``.
 
-        Parameters
-        ----------
-        counters, facts
-            Values of every name in `counters` and `facts`.
-
-        Raises
-        ------
-        ZeroDivisorError
-            If a denominator is 0.
-        NegativeDifferenceError
-            If a difference of counts is below 0.
+        It is NULL where one of `problems` holds.
         """
-        return _value(self.tree, counters, facts)
+        return _sql(self.tree)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What can keep it from having a value, in the order of evaluation."""
+        found: list[Problem] = []
+        _problems(self.tree, found)
+        return tuple(found)
 
 
-def parse(text: str) -> Expression:
+def parse(text: str, known: Sequence[str] = ()) -> Expression:
     """Parse a formula.
+
+    Parameters
+    ----------
+    text
+        The formula.
+    known
+        Names that ``sum(NAME_)`` looks among.
 
     Raises
     ------
     MetricError
         If it is anything but arithmetic over counters, facts and numbers.
     """
+    if len(text) > MAX_CHARACTERS:
+        raise MetricError(f"formula of {len(text)} characters: {MAX_CHARACTERS} are allowed")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as of `1or 2`, which is refused below
+            tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise MetricError(f"formula {text!r} cannot be parsed: {error}") from error
-    counters: dict[str, None] = {}
-    facts: dict[str, None] = {}
-    _check(tree, text, counters, facts)
-    return Expression(text.strip(), tuple(counters), tuple(facts), tree)
+    if sum(1 for _ in ast.walk(tree)) > MAX_PARTS:
+        raise MetricError(f"formula {text[:60]!r}… has more than {MAX_PARTS} parts")
+    reader = _Reader(text, tuple(known))
+    tree = reader.read(tree)
+    return Expression(text.strip(), tuple(reader.counters), tuple(reader.facts), tree)
 
 
-def _check(node: ast.expr, text: str, counters: dict[str, None], facts: dict[str, None]) -> None:
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        _check(node.left, text, counters, facts)
-        _check(node.right, text, counters, facts)
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        pass
-    elif isinstance(node, ast.Name) and _COUNTER.match(node.id):
-        counters[node.id] = None
-    elif isinstance(node, ast.Attribute) and _is_fact(node):
-        facts[node.attr] = None
-    elif isinstance(node, ast.Call) and _is_function(node):
-        for argument in node.args:
-            _check(argument, text, counters, facts)
-    else:
+class _Reader:
+    """Checks a tree, collects its names, and writes out its sums."""
+
+    def __init__(self, text: str, known: tuple[str, ...]) -> None:
+        self.text = text
+        self.known = known
+        self.counters: dict[str, None] = {}
+        self.facts: dict[str, None] = {}
+
+    def read(self, node: ast.expr) -> ast.expr:
+        match node:
+            case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
+                return ast.BinOp(self.read(left), operator, self.read(right))
+            case ast.Constant(value=value) if _is_number(value):
+                return node
+            case ast.Name(id=name) if _COUNTER.match(name):
+                self.counters[name] = None
+                return node
+            case ast.Attribute(value=ast.Name(id="hw"), attr=name) if name in HW_NAMES:
+                self.facts[name] = None
+                return node
+            case ast.Call(func=ast.Name(id="sum"), args=[_, *_] as terms, keywords=[]):
+                return self._sum([each for term in terms for each in self._family(term)])
+            case ast.Call(func=ast.Name(id=name) as func, args=[_, _, *_] as terms, keywords=[]):
+                if name in _FUNCTIONS:
+                    return ast.Call(func, [self.read(term) for term in terms], [])
+            case _:
+                pass
         raise MetricError(
-            f"formula {text!r}: {ast.unparse(node)!r} is not allowed",
-            hint="counters, hw.<name>, numbers, + - * /, min, max and brackets are",
+            f"formula {self.text!r}: {ast.unparse(node)!r} is not allowed",
+            hint="counters, hw.<name>, numbers, + - * /, min, max, sum and brackets are",
         )
 
+    def _family(self, term: ast.expr) -> list[ast.expr]:
+        if not (isinstance(term, ast.Name) and term.id.endswith("_")):
+            return [term]
+        names = [name for name in self.known if name.startswith(term.id)]
+        if not names:
+            raise MetricError(f"formula {self.text!r}: no counter begins with {term.id!r}")
+        return [ast.Name(name) for name in names]
 
-def _is_fact(node: ast.Attribute) -> bool:
-    return isinstance(node.value, ast.Name) and node.value.id == "hw" and node.attr in HW_NAMES
+    def _sum(self, terms: Sequence[ast.expr]) -> ast.expr:
+        total = self.read(terms[0])
+        for term in terms[1:]:
+            total = ast.BinOp(total, ast.Add(), self.read(term))
+        return total
 
 
-def _is_function(node: ast.Call) -> bool:
-    return (
-        isinstance(node.func, ast.Name)
-        and node.func.id in _FUNCTIONS
-        and len(node.args) > 1
-        and not node.keywords
-        and not any(isinstance(argument, ast.Starred) for argument in node.args)
-    )
+def _is_number(value: object) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(float(str(value)))
+    except (OverflowError, ValueError):
+        return False
 
 
-def _value(node: ast.expr, counters: Mapping[str, float], facts: Mapping[str, float]) -> float:
+def _sql(node: ast.expr) -> str:
     match node:
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return f"({_sql(left)} / nullif({_sql(right)}, 0))"
         case ast.BinOp(left=left, op=operator, right=right):
-            return _combine(
-                operator, _value(left, counters, facts), _value(right, counters, facts), node
-            )
+            return f"({_sql(left)} {_OPERATORS[type(operator)]} {_sql(right)})"
         case ast.Constant(value=int() | float() as number):
-            return float(number)
+            return f"{float(number)!r}::DOUBLE"
         case ast.Name(id=name):
-            return counters[name]
+            return f'"{name}"'
         case ast.Attribute(attr=name):
-            return facts[name]
-        case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _FUNCTIONS[name](*(_value(each, counters, facts) for each in arguments))
+            return f"$hw_{name}::DOUBLE"
+        case ast.Call(func=ast.Name(id=name), args=terms):
+            return f"{_FUNCTIONS[name]}({', '.join(_sql(term) for term in terms)})"
         case _:  # parse() let nothing else through
             raise MetricError(f"{ast.unparse(node)!r} is not arithmetic")
 
 
-def _combine(operator: ast.operator, left: float, right: float, node: ast.BinOp) -> float:
-    match operator:
-        case ast.Add():
-            return left + right
-        case ast.Mult():
-            return left * right
-        case ast.Sub():
-            if left < right:
-                raise NegativeDifferenceError(f"{ast.unparse(node)} = {left:g} - {right:g}")
-            return left - right
-        case _:
-            if right == 0:
-                raise ZeroDivisorError(f"{ast.unparse(node.right)} is 0")
-            return left / right
+def _problems(node: ast.expr, found: list[Problem]) -> None:
+    if isinstance(node, ast.Call):
+        for term in node.args:
+            _problems(term, found)
+    if not isinstance(node, ast.BinOp):
+        return
+    _problems(node.left, found)
+    _problems(node.right, found)
+    if isinstance(node.op, ast.Div):
+        name = ast.unparse(node.right)
+        found.append(Problem("zero", f"{_sql(node.right)} = 0", f"'{name} is 0'"))
+    elif isinstance(node.op, ast.Sub):
+        text = f"'negative difference ({ast.unparse(node)} = ' || {_spelled(node)} || ')'"
+        found.append(Problem("negative", f"{_sql(node.left)} < {_sql(node.right)}", text))
+
+
+def _spelled(node: ast.expr) -> str:
+    """Return SQL that spells a formula out, values in place of names."""
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        right = _spelled(node.right)
+        if isinstance(node.right, ast.BinOp):
+            right = f"'(' || {right} || ')'"
+        return f"{_spelled(node.left)} || ' {_OPERATORS[type(node.op)]} ' || {right}"
+    return f"format('{{:.15g}}', {_sql(node)})"

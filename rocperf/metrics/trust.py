@@ -1,13 +1,12 @@
-"""When a counter cannot be believed, and the sentence that says so."""
+"""When a counter cannot be believed, as SQL: a condition, and the sentence that says so.
+
+A fatal doubt makes a value untrustworthy, another one lowers its confidence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rocperf.metrics.evaluate import RunSums
 
 #: Cycles over time times clock from which figures per cycle are diluted. On recorded MI300X
 #: kernels under 10 µs the ratio is 1.3 to 2.1; a choice of ours between that and 1.
@@ -19,74 +18,139 @@ SHORTEST_NS = 50_000
 #: of ours.
 ANCHOR_SPREAD = 0.01
 
+#: Counters that are read along to judge the others.
+ANCHORS = ("SQ_WAVES", "GRBM_GUI_ACTIVE", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES")
+
 _GATED = (
-    "counters are clock gated: waves ran but no instruction was counted; fix the clocks with "
-    "`sudo amd-smi set --perf-level STABLE_STD` and collect again"
+    "'counters are clock gated, for waves ran but no instruction was counted: fix the clocks with "
+    "`sudo amd-smi set --perf-level STABLE_STD` and collect again'"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reason to doubt a value; a fatal one makes it untrustworthy."""
+    """A reason to doubt a value.
 
+    Parameters
+    ----------
+    condition, text
+        SQL of a truth value and of a sentence.
+    fatal
+        Whether the value cannot be used.
+    """
+
+    condition: str
     text: str
     fatal: bool = True
 
 
-def gated_doubt(sums: RunSums, metric_id: str) -> Doubt | None:
-    """Doubt every counter of a run in which waves ran and nothing else was counted."""
-    waves = sums.totals.get("SQ_WAVES", 0)
-    if metric_id == "waves" or not waves:
-        return None
-    if sums.totals.get("SQ_INSTS_VALU") == 0:
-        rest = {name for name, total in sums.totals.items() if total} - {"SQ_WAVES"}
-        if rest <= {"GRBM_GUI_ACTIVE"}:
-            return Doubt(_GATED)
-    if sums.totals.get("SQ_WAVE_CYCLES") == 0 and metric_id == "wave-occupancy":
-        return Doubt("waves ran but SQ_WAVE_CYCLES is 0: this GPU does not count it")
-    return None
+def texts(doubts: Sequence[Doubt], *, fatal: bool, also: Sequence[str] = ()) -> str:
+    """Return SQL of the sentences of those doubts that hold, one text; empty for none.
+
+    Parameters
+    ----------
+    doubts
+        Doubts, of which only fatal ones are told, or only the others.
+    also
+        SQL of texts to put in front.
+    """
+    held = [f"CASE WHEN {d.condition} THEN {d.text} END" for d in doubts if d.fatal == fatal]
+    return f"concat_ws('; ', {', '.join([*also, *held, 'NULL'])})"
 
 
-def cycles_doubt(sums: RunSums) -> Doubt | None:
+def run_doubts(
+    metric: str, counters: Sequence[str], read: Sequence[str], needs: str, *, clock_known: bool
+) -> list[Doubt]:
+    """Return the doubts of the counters of one run.
+
+    Parameters
+    ----------
+    metric
+        Id.
+    counters
+        Those of its formula.
+    read
+        Every counter that was looked for.
+    needs
+        ``counts`` or ``cycles``, as the formula says.
+    clock_known
+        Whether ``$clock_hz`` and ``$xccs`` are given.
+    """
+    found = [Doubt(f'"r:{c}" IS NOT NULL', f'"r:{c}"', fatal=False) for c in counters]
+    if metric != "waves":
+        rest = [c for c in read if c not in ("SQ_WAVES", "GRBM_GUI_ACTIVE")]
+        silent = " AND ".join(f'coalesce("{c}", 0) = 0' for c in rest)
+        found.append(Doubt(f'"SQ_WAVES" > 0 AND "SQ_INSTS_VALU" = 0 AND {silent}', _GATED))
+    if "SQ_WAVE_CYCLES" in counters:
+        text = "'waves ran but SQ_WAVE_CYCLES is 0: this GPU does not count it'"
+        found.append(Doubt('"SQ_WAVES" > 0 AND "SQ_WAVE_CYCLES" = 0', text))
+    return found + (_cycle_doubts(clock_known) if needs == "cycles" else [])
+
+
+def _cycle_doubts(clock_known: bool) -> list[Doubt]:
     """Doubt cycles that do not fit the time, or a time too short to tell."""
-    gui = sums.totals.get("GRBM_GUI_ACTIVE")
-    clock = sums.gpu.hw("clock_hz") if sums.gpu else None
-    xccs = sums.gpu.hw("xccs") if sums.gpu else None
-    if not sums.dispatches or not sums.busy_ns:
-        return Doubt("the counter run has no times to hold its cycles against")
-    if sums.busy_ns / sums.dispatches < SHORTEST_NS:
-        mean_us = sums.busy_ns / sums.dispatches / 1000
-        return Doubt(f"dispatches of {mean_us:.3g} µs are too short for figures per cycle")
-    if gui is not None and clock and xccs:
-        ratio = gui / xccs / (sums.busy_ns * 1e-9 * clock)
-        if ratio > DILUTED:
-            return Doubt(f"the GPU counted {ratio:.2f} times the cycles that fit the time")
-    return None
+    mean = "busy_ns / timed"
+    short = (
+        f"format('dispatches of {{:.3g}} µs are too short for figures per cycle', {mean} / 1000)"
+    )
+    found = [
+        Doubt(
+            "coalesce(busy_ns, 0) = 0",
+            "'the counter run has no times to hold its cycles against'",
+        ),
+        Doubt(f"busy_ns > 0 AND {mean} < {SHORTEST_NS}", short),
+    ]
+    if clock_known:
+        ratio = '"GRBM_GUI_ACTIVE" / $xccs / (busy_ns * 1e-9 * $clock_hz)'
+        text = f"format('the GPU counted {{:.2f}} times the cycles that fit the time', {ratio})"
+        found.append(
+            Doubt(f"busy_ns / timed >= {SHORTEST_NS} AND {ratio} > {DILUTED}::DOUBLE", text)
+        )
+    return found
 
 
-def stitched_doubt(parts: Sequence[RunSums], needs: str) -> Doubt:
-    """Doubt a value whose counters come from different passes.
+def stitched_doubts(needs: str) -> list[Doubt]:
+    """Return the doubts of a value whose counters come from different passes of one process.
 
     Counts of a deterministic kernel repeat, cycles do not: without anchors that agree, only
-    ratios of counts are believed, and with medium confidence.
+    ratios of counts are believed, and with medium confidence. Anchors are lists, one value a
+    counter, ``waves`` and ``guis``.
     """
-    spreads = [s for name in ("SQ_WAVES", "GRBM_GUI_ACTIVE") if (s := _spread(parts, name))]
-    worst = max((spread for spread, _ in spreads), default=None)
-    text = f"stitched from {len(parts)} passes"
-    waves = _spread(parts, "SQ_WAVES")
-    if waves is not None and waves[0] > ANCHOR_SPREAD:
-        return Doubt(f"{text}, in which SQ_WAVES differs by {waves[0]:.1%}")
+    stitched = "len(runs) > 1"
+    text = "'stitched from ' || len(runs) || ' passes'"
+    waves, guis = _spread("waves"), _spread("guis")
+    bad_waves = f"{stitched} AND {waves} > {ANCHOR_SPREAD}"
     if needs == "counts":
-        return Doubt(text, fatal=False)
-    if worst is None:
-        return Doubt(f"{text} without common anchors")
-    if worst > ANCHOR_SPREAD:
-        return Doubt(f"{text}, in which the anchors differ by {worst:.1%}")
-    return Doubt(text, fatal=False)
+        bad, bare = "false", "false"
+    else:
+        bare = f"{stitched} AND {waves} IS NULL AND {guis} IS NULL"
+        bad = f"{stitched} AND {guis} > {ANCHOR_SPREAD}"
+    percent = "|| format('{:.1f} %', 100 * "
+    return [
+        Doubt(bad_waves, f"{text} || ', in which SQ_WAVES differs by ' {percent}{waves})"),
+        Doubt(bare, f"{text} || ' without common anchors'"),
+        Doubt(bad, f"{text} || ', in which GRBM_GUI_ACTIVE differs by ' {percent}{guis})"),
+        Doubt(
+            f"{stitched} AND NOT coalesce({bad_waves}, false) AND NOT {bare}"
+            f" AND NOT coalesce({bad}, false)",
+            text,
+            fatal=False,
+        ),
+        Doubt(
+            f"{stitched} AND list_min(counts) < list_max(counts)",
+            "'the passes saw different numbers of dispatches'",
+        ),
+        Doubt(
+            "len(runs) = 1 AND list_min(counts) < list_max(counts)",
+            "'no dispatch has all of its counters'",
+        ),
+    ]
 
 
-def _spread(parts: Sequence[RunSums], name: str) -> tuple[float, str] | None:
-    found = [sums.totals[name] for sums in parts if name in sums.totals]
-    if len(found) < len(parts) or not max(found):
-        return None
-    return (max(found) - min(found)) / max(found), name
+def _spread(values: str) -> str:
+    """Return SQL of the relative spread of a list; NULL unless every pass has a value above 0."""
+    least, most = f"list_min({values})", f"list_max({values})"
+    return (
+        f"CASE WHEN list_count({values}) = len({values}) AND {most} > 0 "
+        f"THEN ({most} - {least}) / {most} END"
+    )
