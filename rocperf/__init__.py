@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rocperf.collect.region import region
-    from rocperf.errors import ConfigError, InputError, PluginError, RocperfError
+    from rocperf.errors import ConfigError, InputError, PluginError, RocperfError, UnjudgedError
     from rocperf.hardware import (
         Gpu,
         fill,
@@ -30,7 +30,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "rocperf.collect.region": ("region",),
-    "rocperf.errors": ("ConfigError", "InputError", "PluginError", "RocperfError"),
+    "rocperf.errors": (
+        "ConfigError",
+        "InputError",
+        "PluginError",
+        "RocperfError",
+        "UnjudgedError",
+    ),
     "rocperf.hardware": (
         "Gpu",
         "fill",
@@ -70,6 +76,7 @@ __all__ = [
     "RocperfError",
     "Severity",
     "Subject",
+    "UnjudgedError",
     "__version__",
     "fill",
     "hookimpl",

@@ -80,6 +80,12 @@ class NothingError(RocperfError):
     exit_code = 4
 
 
+class UnjudgedError(RocperfError):
+    """An analysis has what it requires and still cannot judge: the message says what lacks."""
+
+    exit_code = 4
+
+
 class PartialError(RocperfError):
     """A result is incomplete, and ``--strict`` makes that a failure."""
 

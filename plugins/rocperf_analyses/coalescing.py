@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import rocperf
-from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
-from rocperf_analyses.kernel_times import KernelTime, kernel_times
+from rocperf import Confidence, Finding, Measure, Profile, Query, Requires, Subject, option
+from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, saving
 
 #: Lines of a unit-stride access of 4 bytes a lane, measured on MI200 and MI300X.
 IDEAL_LINES = 4
+#: Lines from which every lane has its own: all 64, but for a rounding of masked lanes.
+OWN_LINE = 60
+#: Lanes of a wave on every GPU that counts lines.
+LANES = 64
 
+DECIDING = ("lines-per-vmem",)
+HELPING = ("l2-bytes-per-vmem", "accesses-per-vmem", "coalescing")
 EVIDENCE = """
 SELECT counter, sum(value) AS total, count(*) AS dispatches FROM counters
 WHERE kernel_id = $kernel_id AND counter IN ('TA_TOTAL_WAVEFRONTS_sum',
@@ -54,69 +61,84 @@ class Coalescing(rocperf.Analysis[CoalescingOptions]):
 
     id = "coalescing"
     title = "Coalesced memory access"
-    requires = Requires(
-        tables=("dispatches",),
-        metrics=("lines-per-vmem",),
-        optional=("l2-bytes-per-vmem", "accesses-per-vmem", "coalescing"),
-    )
+    requires = Requires(tables=("dispatches",), metrics=DECIDING, optional=HELPING)
 
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield one finding a kernel."""
         kernels = kernel_times(profile, self.options.min_share)
-        ids = ["lines-per-vmem", "l2-bytes-per-vmem", "accesses-per-vmem", "coalescing"]
-        values = profile.metrics(ids)
-        lines = values.filter(metric="lines-per-vmem", state="value")
-        others = {
-            (row["kernel_id"], row["metric"]): row["value"]
-            for row in values.filter(state="value").to_dicts()
-        }
-        for row in lines.to_dicts():
-            kernel = kernels.get(row["kernel_id"])
-            wasted = others.get((row["kernel_id"], "l2-bytes-per-vmem"))
-            if kernel is None or row["value"] < self.options.min_lines:
+        for kernel_id, values in judged(profile, DECIDING, HELPING, kernels).items():
+            lines, asked = values.get("lines-per-vmem"), values.get("l2-bytes-per-vmem")
+            if lines is None or lines["value"] < self.options.min_lines:
                 continue
-            if wasted is not None and wasted <= self.options.min_bytes:
+            if asked is not None and asked["value"] <= self.options.min_bytes:
                 continue  # what it touches it uses, or finds in the L1
-            yield self._finding(kernel, row, wasted, others)
+            yield self._finding(profile, kernels[kernel_id], lines["value"], values)
 
     def _finding(
         self,
+        profile: Profile,
         kernel: KernelTime,
-        row: dict[str, object],
-        wasted: float | None,
-        others: dict[tuple[int, str], float],
+        lines: float,
+        values: Mapping[str, Mapping[str, Any]],
     ) -> Finding:
-        lines = float(str(row["value"]))
-        part = 1 - IDEAL_LINES / lines
-        pattern = "every lane its own line" if lines > 60 else f"{lines:.0f} lines for 64 lanes"
-        evidence: list[Measure | Query] = [
-            Measure("lines per wave instruction", lines, "lines", limit=self.options.min_lines)
-        ]
-        if wasted is not None:
-            evidence.append(
-                Measure("bytes asked of the L2 per wave instruction", wasted, "B", limit=512)
-            )
-        if (usual := others.get((kernel.kernel_id, "coalescing"))) is not None:
-            evidence.append(Measure("coalescing, the usual figure", usual, "%", limit=100))
-        evidence.append(Query("counters", EVIDENCE, {"kernel_id": kernel.kernel_id}))
-        doubts = [] if row["reason"] is None else [str(row["reason"])]
-        if wasted is None:
-            doubts.append("requests to the L2 were not collected, so hits in the L1 are unknown")
+        confidence, doubts = _doubts(values)
         return Finding(
             rule="coalescing/uncoalesced",
             subject=Subject("kernel", kernel.name, {"kernel_id": kernel.kernel_id}),
             title=f"{kernel.name}: a wave instruction touches {lines:.0f} cache lines "
-            f"({pattern}); unit stride needs {IDEAL_LINES}",
+            f"({_pattern(lines)}); unit stride needs {IDEAL_LINES}",
             advice="Let neighbouring lanes access neighbouring addresses: index with threadIdx.x "
             "last, turn arrays of structures into structures of arrays, or stage the tile "
             "through LDS.",
-            saves_ns=None if kernel.total_ns is None else round(kernel.total_ns * part),
+            saves_ns=saving(profile, kernel.total_ns, 1 - IDEAL_LINES / lines),
             reasoning=f"With {IDEAL_LINES} instead of {lines:.0f} lines an instruction, memory "
             f"traffic falls to {IDEAL_LINES / lines:.1%}; at best the kernel's time does, too.",
-            confidence="medium" if doubts else "high",
-            doubts=tuple(doubts),
-            evidence=tuple(evidence),
+            confidence=confidence,
+            doubts=doubts,
+            evidence=self._evidence(kernel, values),
+            command=None if "l2-bytes-per-vmem" in values else profile.command_for(self.id),
         )
+
+    def _evidence(
+        self, kernel: KernelTime, values: Mapping[str, Mapping[str, Any]]
+    ) -> tuple[Measure | Query, ...]:
+        shown = {
+            "lines-per-vmem": ("lines per wave instruction", "lines", self.options.min_lines),
+            "l2-bytes-per-vmem": (
+                "bytes asked of the L2 per wave instruction",
+                "B",
+                self.options.min_bytes,
+            ),
+            "accesses-per-vmem": ("L1 accesses per wave instruction", "accesses", None),
+            "coalescing": ("coalescing, the usual figure", "%", None),
+        }
+        measures = [
+            Measure(name, values[metric]["value"], unit, limit=limit)
+            for metric, (name, unit, limit) in shown.items()
+            if metric in values
+        ]
+        return (*measures, Query("counters", EVIDENCE, {"kernel_id": kernel.kernel_id}))
+
+
+def _pattern(lines: float) -> str:
+    if lines >= OWN_LINE:
+        return "every lane its own: scattered, or a stride of 64 bytes and more"
+    return f"{LANES / lines:.1f} lanes share one: a stride, or partly scattered"
+
+
+def _doubts(values: Mapping[str, Mapping[str, Any]]) -> tuple[Confidence, tuple[str, ...]]:
+    doubts: list[str] = []
+    confidence: Confidence = "high"
+    if reason := values["lines-per-vmem"]["reason"]:
+        doubts.append(str(reason))
+        confidence = "medium"
+    if "l2-bytes-per-vmem" not in values:
+        doubts.append(
+            "requests to the L2 were not collected: wide accesses, and lines that the L1 holds, "
+            "would look the same"
+        )
+        confidence = "low"
+    return confidence, tuple(doubts)
 
 
 @rocperf.hookimpl

@@ -8,7 +8,18 @@ from typing import Any
 
 import rocperf
 from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
-from rocperf_analyses.kernel_times import KernelTime, kernel_times
+from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, saving
+
+DECIDING = ("lds-conflict-share", "lds-conflicts-per-instruction")
+HELPING = ("lds-conflict-kernel-share",)
+#: Workgroups go round the compute units in turn: of G on N units the busiest gets ceil(G / N),
+#: the mean is G / N. The largest ratio of any launch is asked for.
+BUSIEST = """
+SELECT max(ceil(g / a.cu_count) * a.cu_count / g) FROM (
+    SELECT run_id, agent_id, ceil(grid_size / workgroup_size) AS g FROM all_dispatches
+    WHERE kernel_id = $kernel_id AND grid_size > 0 AND workgroup_size > 0
+) JOIN agents a USING (run_id, agent_id) WHERE a.cu_count > 0
+"""
 
 EVIDENCE = """
 SELECT counter, sum(value) AS total, count(*) AS dispatches FROM counters
@@ -52,61 +63,65 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
     title = "LDS bank conflicts"
     requires = Requires(
         tables=("dispatches",),
-        any_of=((("lds-conflict-share",), ("lds-conflicts-per-instruction",)),),
+        any_of=(tuple((each,) for each in DECIDING),),
         optional=("lds-conflict-kernel-share", "lds-conflicts-per-instruction"),
     )
 
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield one finding a kernel."""
         kernels = kernel_times(profile, self.options.min_share)
-        ids = ["lds-conflict-share", "lds-conflicts-per-instruction", "lds-conflict-kernel-share"]
-        by_kernel: dict[int, dict[str, dict[str, Any]]] = {}
-        for row in profile.metrics(ids).to_dicts():
-            if row["state"] == "value":
-                by_kernel.setdefault(row["kernel_id"], {})[row["metric"]] = row
-        for kernel_id, values in by_kernel.items():
-            kernel = kernels.get(kernel_id)
+        for kernel_id, values in judged(profile, DECIDING, HELPING, kernels).items():
+            kernel = kernels[kernel_id]
             share = values.get("lds-conflict-share")
             each = values.get("lds-conflicts-per-instruction")
-            if kernel is None:
-                continue
             if share is not None:
                 if share["value"] >= self.options.min_conflict_share:
-                    yield self._by_share(kernel, share, values.get("lds-conflict-kernel-share"))
+                    whole = values.get("lds-conflict-kernel-share")
+                    yield self._by_share(profile, kernel, share, whole)
             elif each is not None and each["value"] >= self.options.min_per_instruction:
-                yield self._by_instruction(kernel, each)
+                yield self._by_instruction(profile, kernel, each)
 
     def _by_share(
-        self, kernel: KernelTime, share: dict[str, Any], whole: dict[str, Any] | None
+        self,
+        profile: Profile,
+        kernel: KernelTime,
+        share: dict[str, Any],
+        whole: dict[str, Any] | None,
     ) -> Finding:
         part, lost = share["value"] / 100, share["value"]
         doubts = [share["reason"]] if share["reason"] else []
         reasoning = f"The LDS repeats {lost:.1f} % of its cycles; at most that part of the time."
-        measures: list[Measure | Query] = [
+        measures = [
             Measure(
                 "LDS cycles lost to conflicts", lost, "%", limit=self.options.min_conflict_share
             )
         ]
-        if whole is not None:
-            # Conflict cycles of a compute unit cannot save more time than they took.
-            part = min(part, whole["value"] / 100)
-            measures.append(Measure("time spent in conflicts", whole["value"], "%"))
+        busiest = profile.scalar(BUSIEST, {"kernel_id": kernel.kernel_id})
+        if whole is not None and busiest is not None:
+            # Conflict cycles of a compute unit cannot save more time than they took, and the
+            # busiest one decides how long the kernel takes.
+            mean = whole["value"]
+            part = min(part, mean / 100 * busiest)
+            measures.append(Measure("time spent in conflicts", mean, "%"))
             reasoning = (
-                f"The LDS spends {whole['value']:.1f} % of the kernel's time on repeated cycles, "
-                "averaged over the compute units; without them at most that is saved."
+                f"The LDS spends {mean:.1f} % of the kernel's time on repeated cycles, averaged "
+                f"over the compute units, and at most {100 * part:.1f} % on the busiest; without "
+                "them at most that is saved."
             )
         else:
             doubts.append("what part of the time the LDS is busy could not be told")
         return self._finding(
             kernel,
             title=f"{kernel.name}: {lost:.1f} % of its LDS cycles are lost to bank conflicts",
-            saves_ns=None if kernel.total_ns is None else round(kernel.total_ns * part),
+            saves_ns=saving(profile, kernel.total_ns, part),
             reasoning=reasoning,
             doubts=doubts,
             evidence=measures,
         )
 
-    def _by_instruction(self, kernel: KernelTime, each: dict[str, Any]) -> Finding:
+    def _by_instruction(
+        self, profile: Profile, kernel: KernelTime, each: dict[str, Any]
+    ) -> Finding:
         count = each["value"]
         return self._finding(
             kernel,
@@ -124,6 +139,7 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
                     limit=self.options.min_per_instruction,
                 )
             ],
+            command=profile.command_for(self.id),
         )
 
     def _finding(
@@ -134,7 +150,8 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
         saves_ns: int | None,
         reasoning: str,
         doubts: list[str],
-        evidence: list[Measure | Query],
+        evidence: list[Measure],
+        command: str | None = None,
     ) -> Finding:
         query = Query("counters", EVIDENCE, {"kernel_id": kernel.kernel_id})
         return Finding(
@@ -147,6 +164,7 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
             confidence="medium" if doubts else "high",
             doubts=tuple(doubts),
             evidence=(*evidence, query),
+            command=command,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rocperf.engine.cache import Cache
 from rocperf.engine.grade import grade, outcome_of
 from rocperf.engine.outcomes import outcome_from_dict, outcome_to_dict
-from rocperf.errors import PluginError
+from rocperf.errors import PluginError, UnjudgedError
 from rocperf.model import Failed, Outcome, Skipped
 from rocperf.plugin import Analysis
 from rocperf.plugin.loading import Address
@@ -90,6 +90,8 @@ def _ask(
             raise PluginError("it runs in another process, which cannot see a profile in memory")
         found = worker.run(address, name, analysis.options, profile.path, profile.region)
         return outcome_of(name, found, profile)
+    except UnjudgedError as error:
+        return Skipped(name, (error.message,), profile.command_for(name))
     except KeyboardInterrupt:
         raise  # only the user makes one here: plugins that could are in the worker
     except BaseException as error:  # noqa: BLE001  # a panic in polars is no Exception

@@ -117,7 +117,14 @@ class Analysis(ABC, Generic[O]):
 
     @abstractmethod
     def run(self, profile: Profile) -> Iterable[Finding]:
-        """Yield findings, or nothing when all is well."""
+        """Yield findings, or nothing when all is well.
+
+        Raises
+        ------
+        UnjudgedError
+            If there is nothing it could judge, though `requires` is met: it is then skipped
+            with this reason.
+        """
 
 
 AnalysisType = type[Analysis[Any]]

@@ -12,7 +12,7 @@ import time
 from itertools import islice
 from typing import Any
 
-from rocperf.errors import PluginError
+from rocperf.errors import PluginError, UnjudgedError
 from rocperf.model import Finding
 from rocperf.plugin.analysis import AnalysisType
 from rocperf.plugin.foreign import describe
@@ -44,6 +44,8 @@ def main() -> None:
 def _answer(line: str) -> str:
     try:
         text = json.dumps({"value": _value(json.loads(line))}, allow_nan=False)
+    except UnjudgedError as error:
+        text = json.dumps({"unjudged": error.message})
     except BaseException as error:  # noqa: BLE001  # whatever it is, it becomes the answer
         text = json.dumps({"error": _reason(error)})
     for stream in (sys.stdout, sys.stderr):

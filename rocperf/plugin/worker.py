@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
-from rocperf.errors import PluginError
+from rocperf.errors import PluginError, UnjudgedError
 from rocperf.model import Finding
 from rocperf.plugin.loading import Address
 from rocperf.plugin.wire import finding_from_dict
@@ -84,6 +84,8 @@ class Worker:
         PluginError
             If it raised, exited, died, hung, printed or answered with something else than
             findings.
+        UnjudgedError
+            If it says that it cannot judge.
         """
         request = {
             "ask": "run",
@@ -105,6 +107,8 @@ class Worker:
             self._child = _Child()
         try:
             return self._child.exchange(what, json.dumps(request), self._limit_s)
+        except UnjudgedError:
+            raise
         except BaseException:
             self.close()  # a failed plugin may leave threads and changed modules behind
             raise
@@ -167,6 +171,8 @@ class _Child:
         answer = cast("dict[str, object]", answer)
         if "error" in answer:
             raise PluginError(str(answer["error"]))
+        if "unjudged" in answer:
+            raise UnjudgedError(str(answer["unjudged"]))
         if noise:
             first = noise.decode(errors="replace").strip().splitlines() or [""]
             raise PluginError(f"it printed {first[0][:200]!r}: findings are yielded, not printed")
