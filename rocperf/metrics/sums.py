@@ -13,18 +13,23 @@ GpuOf = Callable[[int, int | None], Gpu | None]
 Per = Literal["kernel", "dispatch"]
 
 #: Columns that say what a row is about; all but the kernel are NULL for a whole kernel.
-SUBJECT = "kernel_id, launch_id, key_run, dispatch_id"
+SUBJECT = "kernel_id, launch_id, key_run, key_dispatch"
 
 #: Names of the temporary tables: sums, sums over whole dispatches only, GPUs by agent.
 SUMS, WHOLE, GPUS = "rocperf_metric_sums", "rocperf_metric_whole", "rocperf_metric_gpus"
 
+#: Keys of a row below its kernel: what was not matched to a launch stands for itself.
 _KEYS = {
-    "kernel": "NULL::UBIGINT AS launch_id, NULL::UINTEGER AS key_run, NULL::UBIGINT AS dispatch_id",
-    # What was not matched to a launch stands for itself.
+    "kernel": "",
     "dispatch": """
         d.launch_id, CASE WHEN d.launch_id IS NULL THEN d.run_id END AS key_run,
-        CASE WHEN d.launch_id IS NULL THEN d.dispatch_id END AS dispatch_id
+        CASE WHEN d.launch_id IS NULL THEN d.dispatch_id END AS key_dispatch,
     """,
+}
+_SUBJECTS = {
+    "kernel": "kernel_id, NULL::UBIGINT AS launch_id, NULL::UINTEGER AS key_run, "
+    "NULL::UBIGINT AS key_dispatch",
+    "dispatch": SUBJECT,
 }
 
 
@@ -89,7 +94,7 @@ def add_up(
     str
         The table's name.
     """
-    table = WHOLE if together else SUMS
+    table, subject = WHOLE if together else SUMS, _SUBJECTS[per]
     params: dict[str, object] = {"names": list(names)}
     only = ""
     if together:
@@ -109,24 +114,28 @@ def add_up(
     connection.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE {table} AS
-        WITH cells AS (
-            SELECT d.kernel_id, {_KEYS[per]}, c.run_id, coalesce(g.gpu, 0) AS gpu, c.counter,
-                   sum(c.value) AS total, count(c.value) AS n,
-                   min(coalesce(c.reason, c.counter || ' has no value'))
-                       FILTER (c.value IS NULL) AS reason,
-                   sum(CASE WHEN d.end_ns > d.start_ns THEN d.end_ns - d.start_ns END)::BIGINT
-                       AS busy_ns,
-                   count(CASE WHEN d.end_ns > d.start_ns THEN 1 END) AS timed
-            FROM counter_values c JOIN all_dispatches d USING (run_id, dispatch_id)
-            LEFT JOIN {GPUS} g ON g.run_id = d.run_id AND g.agent_id = d.agent_id
+        WITH d AS (
+            SELECT kernel_id, {_KEYS[per]} d.run_id, d.dispatch_id, coalesce(g.gpu, 0) AS gpu,
+                   CASE WHEN end_ns > start_ns THEN (end_ns - start_ns)::DOUBLE END AS ns
+            FROM all_dispatches d LEFT JOIN {GPUS} g USING (run_id, agent_id)
+        ), cells AS (
+            SELECT d.* EXCLUDE (dispatch_id, ns), c.counter,
+                   sum(c.value) AS total, count(c.value) AS n, count(*) AS rows,
+                   min(c.reason) FILTER (c.value IS NULL) AS reason,
+                   sum(ns) AS busy_ns, count(ns) AS timed
+            FROM counter_values c JOIN d USING (run_id, dispatch_id)
             {only}
             WHERE list_contains($names, c.counter)
             GROUP BY ALL
-        )
-        , held AS (
+        ), held AS (
             SELECT {SUBJECT}, gpu, run_id, {held}, max_by(busy_ns, timed) AS busy_ns,
                    max(timed) AS timed
-            FROM (SELECT *, {{'total': total, 'n': n, 'reason': reason}} AS cell FROM cells)
+            FROM (
+                SELECT {subject}, gpu, run_id, counter, busy_ns, timed,
+                       {{'total': total, 'n': n, 'reason': CASE WHEN n < rows
+                         THEN coalesce(reason, counter || ' has no value') END}} AS cell
+                FROM cells
+            )
             GROUP BY {SUBJECT}, gpu, run_id
         )
         SELECT {SUBJECT}, gpu, held.run_id AS run,
