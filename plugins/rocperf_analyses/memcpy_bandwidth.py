@@ -8,24 +8,45 @@ from typing import Any
 
 import rocperf
 from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
+from rocperf_analyses.copy_links import PIN, Best, best_of
 
+#: Large copies by direction and agents. Copies that run at once share their link, so the rate is
+#: bytes over the time in which at least one ran. One call that made several copies was staged.
+#: Times come from timing runs, where there are any.
 COPIES = """
-SELECT run_id, direction, src_agent_id, dst_agent_id,
-       CASE WHEN direction = 'host_to_device' THEN dst_agent_id ELSE src_agent_id END AS gpu_id,
-       count(*) AS copies, sum(bytes)::BIGINT AS bytes, sum(end_ns - start_ns)::BIGINT AS busy_ns,
-       count(*) FILTER (bytes >= $large) AS large,
-       coalesce(sum(bytes) FILTER (bytes >= $large), 0)::BIGINT AS large_bytes,
-       coalesce(sum(end_ns - start_ns) FILTER (bytes >= $large), 0)::BIGINT AS large_ns
-FROM copies WHERE end_ns > start_ns AND bytes > 0
-GROUP BY ALL ORDER BY busy_ns DESC
+WITH kept AS (
+    SELECT c.*, CASE WHEN direction = 'host_to_device' THEN dst_agent_id ELSE src_agent_id END
+           AS gpu_id
+    FROM copies c JOIN runs r USING (run_id)
+    WHERE c.end_ns > c.start_ns AND c.bytes >= $large
+      AND (r.role = 'timing' OR NOT EXISTS (FROM runs WHERE role = 'timing'))
+), reached AS (
+    SELECT *, max(end_ns) OVER (PARTITION BY run_id, direction, src_agent_id, dst_agent_id
+        ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM kept
+)
+SELECT run_id, direction, src_agent_id, dst_agent_id, gpu_id, count(*) AS copies,
+       sum(bytes)::BIGINT AS bytes,
+       sum(greatest(0, end_ns - greatest(start_ns, coalesce(before, start_ns))))::BIGINT AS busy_ns,
+       sum(end_ns - start_ns)::BIGINT AS summed_ns,
+       count(DISTINCT nullif(correlation_id, 0)) AS calls,
+       count(nullif(correlation_id, 0)) AS called
+FROM reached GROUP BY ALL ORDER BY busy_ns DESC, run_id, direction, src_agent_id, dst_agent_id
 """
 SIZES = """
 SELECT CASE WHEN bytes < 65536 THEN 'under 64 KiB' WHEN bytes < 1048576 THEN '64 KiB to 1 MiB'
             ELSE '1 MiB and more' END AS size, count(*) AS copies, sum(bytes)::BIGINT AS bytes,
        sum(bytes) / sum(end_ns - start_ns) AS gb_per_s
-FROM copies WHERE direction = $direction AND end_ns > start_ns GROUP BY ALL ORDER BY min(bytes)
+FROM copies WHERE run_id = $run_id AND direction = $direction
+  AND src_agent_id IS NOT DISTINCT FROM $src AND dst_agent_id IS NOT DISTINCT FROM $dst
+  AND end_ns > start_ns
+GROUP BY ALL ORDER BY min(bytes)
 """
-WORDS = {"host_to_device": "host to GPU", "device_to_host": "GPU to host"}
+WORDS = {
+    "host_to_device": "host to GPU",
+    "device_to_host": "GPU to host",
+    "device_to_device": "GPU to GPU",
+}
 
 
 @dataclass(frozen=True)
@@ -42,13 +63,19 @@ class CopyOptions(rocperf.Options):
         1 << 20,
         help="Size from which a copy is judged by its rate; below, latency counts. Ours.",
         unit="B",
-        minimum=1,
+        minimum=1 << 16,
     )
     min_share: float = option(
         0.01,
         help="Leave out savings below this share of wall (else kernel) time; ours.",
         minimum=0,
         maximum=1,
+    )
+    host_link: float = option(
+        0.0,
+        help="Rate that a copy over the host link can reach; 0 takes it from the product.",
+        unit="GB/s",
+        minimum=0,
     )
 
 
@@ -62,64 +89,95 @@ class MemcpyBandwidth(rocperf.Analysis[CopyOptions]):
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield one finding a direction and pair of agents."""
         whole = profile.wall_ns or profile.kernel_ns
-        for row in profile.sql(COPIES, {"large": self.options.large}).to_dicts():
-            if row["direction"] not in WORDS or not row["large_ns"]:
-                continue  # small copies are bound by latency, not by the link
+        rows = profile.sql(COPIES, {"large": self.options.large}).to_dicts()
+        several = len({row["run_id"] for row in rows}) > 1
+        for row in rows:
+            if row["direction"] not in WORDS:
+                continue  # no GPU takes part
+            rate = row["bytes"] / row["busy_ns"]  # bytes a nanosecond are GB/s
+            subject = _subject(row, several=several)
             gpu = profile.gpu_of(row["run_id"], row["gpu_id"])
-            link = gpu.host_link() if gpu is not None else None
-            rate = row["large_bytes"] / row["large_ns"]
-            if link is None:
-                yield self._unknown(row, rate)
+            best = best_of(row, gpu, self.options.host_link)
+            if best is None:
+                yield _unknown(row, subject, rate)
                 continue
-            best = (link.achievable_bytes_per_s or link.peak_bytes_per_s) / 1e9
-            saves = row["large_ns"] - round(row["large_bytes"] / best)
-            if rate >= best * self.options.min_efficiency:
-                continue
-            if whole is None or saves >= self.options.min_share * whole:
-                yield self._slow(row, rate, best, link.name, saves)
+            saves = row["busy_ns"] - round(row["bytes"] / best.rate * 1e9)
+            slow = rate * 1e9 < best.rate * self.options.min_efficiency
+            if slow and (whole is None or saves >= self.options.min_share * whole):
+                yield _slow(row, subject, rate, best, saves)
 
-    def _slow(
-        self, row: dict[str, Any], rate: float, best: float, link: str, saves: int
-    ) -> Finding:
-        return Finding(
-            rule="memcpy-bandwidth/slow",
-            subject=self._subject(row),
-            title=f"{row['large']:,} copies from {WORDS[row['direction']]} run at {rate:.1f} GB/s; "
-            f"{link} does {best:.0f}",
-            advice="Allocate the host side with hipHostMalloc, or pin it once with "
-            "hipHostRegister, and copy with hipMemcpyAsync: pageable memory is staged in chunks.",
-            saves_ns=saves,
-            reasoning=f"At {best:.0f} GB/s the same bytes would take {saves / 1e6:.3g} ms less; "
-            "hiding the copies behind kernels could save no more than they take.",
-            confidence="high",
-            evidence=(
-                Measure("rate of large copies", rate, "GB/s", limit=best),
-                Measure("bytes copied", row["large_bytes"], "B"),
-                Query("rate by size", SIZES, {"direction": row["direction"]}),
-            ),
-        )
 
-    def _unknown(self, row: dict[str, Any], rate: float) -> Finding:
-        return Finding(
-            rule="memcpy-bandwidth/unknown-link",
-            subject=self._subject(row),
-            title=f"{row['large']:,} copies from {WORDS[row['direction']]} run at {rate:.1f} GB/s; "
-            "the link of this GPU is not known, so the rate is not judged",
-            advice="Compare with the PCIe generation of the slot: lspci -vv names its speed.",
-            saves_ns=None,
-            reasoning="Without the link's rate there is no bound.",
-            confidence="low",
-            doubts=("no source states the host link of this product",),
-            evidence=(
-                Measure("rate of large copies", rate, "GB/s"),
-                Query("rate by size", SIZES, {"direction": row["direction"]}),
-            ),
-        )
+def _slow(row: dict[str, Any], subject: Subject, rate: float, best: Best, saves: int) -> Finding:
+    return Finding(
+        rule="memcpy-bandwidth/slow",
+        subject=subject,
+        title=f"{_what(row)} at {rate:.1f} GB/s; {best.name} does {best.rate / 1e9:.0f}",
+        advice=best.advice,
+        saves_ns=saves,
+        reasoning=f"At {best.rate / 1e9:.0f} GB/s the same bytes would take {saves / 1e6:.3g} ms "
+        "less; hiding the copies behind kernels could save no more than they take.",
+        confidence="high" if best.sure else "medium",
+        doubts=() if best.sure else (f"no vendor source confirms the rate of {best.name}",),
+        evidence=_evidence(row, rate, best),
+    )
 
-    def _subject(self, row: dict[str, Any]) -> Subject:
-        name = f"{WORDS[row['direction']]}, agent {row['src_agent_id']} to {row['dst_agent_id']}"
-        details = {"direction": row["direction"], "run_id": row["run_id"]}
-        return Subject("copy", name, details)
+
+def _unknown(row: dict[str, Any], subject: Subject, rate: float) -> Finding:
+    say = (
+        "Say what the link can do, such as -O memcpy-bandwidth.host_link=56 for PCIe Gen5 x16; "
+        "lspci -vv names the generation of the slot."
+    )
+    staged = _copies_per_call(row)
+    return Finding(
+        rule="memcpy-bandwidth/unknown-link",
+        subject=subject,
+        title=f"{_what(row)} at {rate:.1f} GB/s; the link is not known, so the rate is not judged",
+        advice=f"{PIN} {say}" if staged else say,
+        saves_ns=None,
+        reasoning="Without the link's rate there is no bound.",
+        confidence="low",
+        doubts=("no source states the link of this product",),
+        evidence=_evidence(row, rate, None),
+    )
+
+
+def _evidence(row: dict[str, Any], rate: float, best: Best | None) -> tuple[Measure | Query, ...]:
+    limit = None if best is None else best.rate / 1e9
+    measures = [
+        Measure("rate of large copies together", rate, "GB/s", limit=limit),
+        Measure("bytes copied", row["bytes"], "B"),
+    ]
+    if row["summed_ns"] > row["busy_ns"]:
+        alone = row["bytes"] / row["summed_ns"]
+        measures.append(Measure("rate of one copy beside others", alone, "GB/s"))
+    if staged := _copies_per_call(row):
+        measures.append(Measure("copies made of one call", staged, ""))
+    params = {key: row[key] for key in ("run_id", "direction")}
+    ends = {"src": row["src_agent_id"], "dst": row["dst_agent_id"]}
+    return (*measures, Query("rate by size", SIZES, params | ends))
+
+
+def _what(row: dict[str, Any]) -> str:
+    """Say what was copied, how: ``24 copies from host to GPU, 12 of each call, ran``."""
+    count = "1 copy" if row["copies"] == 1 else f"{row['copies']:,} copies"
+    staged = _copies_per_call(row)
+    calls = f", {staged:.0f} of each call," if staged else ""
+    return f"{count} from {WORDS[row['direction']]}{calls} ran"
+
+
+def _copies_per_call(row: dict[str, Any]) -> float | None:
+    """Return how many copies the runtime made of a call: of pageable memory it makes several."""
+    if row["calls"] and row["called"] == row["copies"] > row["calls"]:
+        return float(row["copies"] / row["calls"])
+    return None
+
+
+def _subject(row: dict[str, Any], *, several: bool) -> Subject:
+    name = f"{WORDS[row['direction']]}, agent {row['src_agent_id']} to {row['dst_agent_id']}"
+    if several:
+        name += f", run {row['run_id']}"
+    details = {key: row[key] for key in ("direction", "run_id", "src_agent_id", "dst_agent_id")}
+    return Subject("copy", name, details)
 
 
 @rocperf.hookimpl

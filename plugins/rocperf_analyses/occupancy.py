@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import rocperf
-from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
+from rocperf import Finding, Measure, Profile, Query, Requires, Subject, UnjudgedError, option
 from rocperf.hardware import (
     GpuFacts,
     Occupancy,
     Reported,
-    fill,
     halved_counts,
     next_steps,
     reported_resources,
     resident_occupancy,
 )
-from rocperf_analyses.kernel_times import KernelTime, kernel_times
+from rocperf_analyses.grid_fill import GRID_EVIDENCE, grid_finding
+from rocperf_analyses.kernel_times import KernelTime, kernel_times, saving
 
+#: One row a kernel, shape of launch and kind of GPU: equal launches on several GPUs are one.
 LAUNCHES = """
-SELECT kernel_id, run_id, agent_id, vgpr, agpr, sgpr, lds_bytes, static_lds_bytes,
-       workgroup_size, grid_size, count(*) AS dispatches,
-       sum(CASE WHEN end_ns >= start_ns THEN end_ns - start_ns END)::BIGINT AS total_ns
-FROM dispatches WHERE list_contains($kernels, kernel_id) AND vgpr IS NOT NULL
-GROUP BY ALL ORDER BY total_ns DESC NULLS LAST, dispatches DESC
+SELECT d.kernel_id, min(d.run_id) AS run_id, arg_min(d.agent_id, d.run_id) AS agent_id,
+       d.vgpr, d.agpr, d.sgpr, d.lds_bytes, d.static_lds_bytes, d.workgroup_size, d.grid_size,
+       a.target, a.cu_count, a.num_xcc, count(*) AS dispatches,
+       sum(CASE WHEN d.end_ns >= d.start_ns THEN d.end_ns - d.start_ns END)::BIGINT AS total_ns
+FROM dispatches d LEFT JOIN agents a USING (run_id, agent_id)
+WHERE list_contains($kernels, d.kernel_id) AND d.vgpr IS NOT NULL
+GROUP BY ALL ORDER BY total_ns DESC NULLS LAST, dispatches DESC,
+         d.kernel_id, d.workgroup_size, d.grid_size, d.vgpr
 """
-REGISTERS = "SELECT DISTINCT vgpr, agpr FROM dispatches WHERE vgpr IS NOT NULL"
-EVIDENCE = """
-SELECT vgpr, agpr, sgpr, lds_bytes, static_lds_bytes, workgroup_size, grid_size,
-       count(*) AS dispatches, sum(end_ns - start_ns)::BIGINT AS total_ns
-FROM dispatches WHERE kernel_id = $kernel_id GROUP BY ALL ORDER BY total_ns DESC
+REGISTERS = """
+SELECT DISTINCT d.vgpr, d.agpr FROM dispatches d JOIN agents a USING (run_id, agent_id)
+WHERE a.target = 'gfx950' AND d.vgpr IS NOT NULL
+"""
+#: Kernels that use the matrix cores, by whatever counter tells.
+MATRIX = """
+SELECT DISTINCT kernel_id FROM counters
+WHERE value > 0 AND (counter = 'SQ_INSTS_MFMA' OR starts_with(counter, 'SQ_INSTS_VALU_MFMA'))
 """
 EDITS = {
     "vgpr": "shorten live ranges, split the kernel, or set __launch_bounds__({size}, {waves})",
@@ -48,7 +54,17 @@ class OccupancyOptions(rocperf.Options):
         0.01, help="Leave out kernels below this share of kernel time; ours.", minimum=0, maximum=1
     )
     low: float = option(
-        0.5, help="Occupancy below which a kernel is looked at; ours.", minimum=0, maximum=1
+        0.5,
+        help="Occupancy below which a kernel is reported whose vector ALUs are seen idle; ours.",
+        minimum=0,
+        maximum=1,
+    )
+    very_low: float = option(
+        0.25,
+        help="Occupancy below which it is reported even where nothing tells whether it waits, "
+        "unless it uses matrix cores, which need few waves; ours.",
+        minimum=0,
+        maximum=1,
     )
     busy: float = option(
         40.0,
@@ -89,44 +105,61 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
             for row in profile.metrics(["wave-occupancy", "valu-utilisation"]).to_dicts()
             if row["state"] == "value"
         }
+        matrix = set(profile.sql(MATRIX)["kernel_id"].to_list())
         seen: set[int] = set()
+        refused = ""
         for row in profile.sql(LAUNCHES, {"kernels": list(kernels)}).to_dicts():
+            if row["kernel_id"] in seen:
+                continue
             gpu = profile.gpu_of(row["run_id"], row["agent_id"])
-            if row["kernel_id"] in seen or gpu is None or gpu.facts is None:
+            if gpu is None or gpu.facts is None:
+                which = gpu.target if gpu is not None and gpu.target else "not recorded"
+                refused = refused or f"registers and LDS of the GPU ({which}) are not known"
+                continue
+            told = reported_resources(
+                gpu.facts, row, halved=halved if gpu.target == "gfx950" else None
+            )
+            if told.resources is None:
+                refused = refused or told.reason
                 continue
             seen.add(row["kernel_id"])
-            on_mi350 = gpu.target == "gfx950"
-            told = reported_resources(gpu.facts, row, halved=halved if on_mi350 else None)
-            if told.resources is None:
-                continue
-            kernel = kernels[row["kernel_id"]]
+            # Bounds are about the launches of this shape, not about all of the kernel's.
+            kernel = replace(kernels[row["kernel_id"]], total_ns=row["total_ns"])
             now = resident_occupancy(gpu.facts, told.resources, told.wave_size)
-            achieved = measured.get((kernel.kernel_id, "wave-occupancy"))
-            busy = measured.get((kernel.kernel_id, "valu-utilisation"), 0.0)
-            if now.occupancy < self.options.low and busy < self.options.busy:
-                yield from self._limited(kernel, gpu.facts, told, now, achieved)
+            busy = measured.get((kernel.kernel_id, "valu-utilisation"))
+            if self._would_gain(now.occupancy, busy, matrix=kernel.kernel_id in matrix):
+                achieved = measured.get((kernel.kernel_id, "wave-occupancy"))
+                yield from self._limited(profile, kernel, gpu.facts, told, now, achieved, busy)
             if gpu.cu_count and row["grid_size"]:
-                yield from self._grid(kernel, row, now, gpu.cu_count, gpu.num_xcc or 1, told)
+                yield from grid_finding(
+                    profile, kernel, row, now, (gpu.cu_count, gpu.num_xcc or 1), told,
+                    self.options.tail,
+                )  # fmt: skip
+        if refused and not seen:
+            raise UnjudgedError(refused)
+
+    def _would_gain(self, occupancy: float, busy: float | None, *, matrix: bool) -> bool:
+        if busy is not None:
+            return occupancy < self.options.low and busy < self.options.busy
+        return occupancy < self.options.very_low and not matrix
 
     def _limited(
         self,
+        profile: Profile,
         kernel: KernelTime,
         facts: GpuFacts,
         told: Reported,
         now: Occupancy,
         achieved: float | None,
+        busy: float | None,
     ) -> Iterator[Finding]:
         resources = told.resources
         if resources is None or not now.workgroups:
             return
         steps = next_steps(facts, resources, told.wave_size)
-        if not steps:
-            return  # nothing to change: wave slots or barriers end the way
         limiter = next((name for name in now.limiters if name in EDITS), None)
-        if limiter is None:
-            return
-        if now.vgpr_may_be_padded and limiter == "vgpr" and "lds" in now.limiters:
-            limiter = "lds"
+        if not steps or limiter is None:
+            return  # nothing to change: wave slots or barriers end the way
         step, best = steps[0], steps[-1]
         changes = ", ".join(f"{c.resource} from {c.now} to {c.at_most}" for c in step.changes)
         part = 1 - now.occupancy / best.occupancy
@@ -137,6 +170,11 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
         ]
         if achieved is not None:
             measures.append(Measure("achieved occupancy", achieved, "%"))
+        doubts = [caveat.text for caveat in told.caveats]
+        if busy is None:
+            doubts.insert(0, "whether it waits enough to gain was not measured")
+        else:
+            measures.append(Measure("vector ALU utilisation", busy, "%", limit=self.options.busy))
         edit = EDITS[limiter].format(
             size=resources.workgroup_size, waves=max(1, round(step.waves_per_simd))
         )
@@ -147,70 +185,14 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
             f"{now.limits.max_waves_per_simd} waves a SIMD fit; {' and '.join(now.limiters)} "
             f"limit{'s' if len(now.limiters) == 1 else ''}",
             advice=f"To reach {step.waves_per_simd:g} waves a SIMD bring {changes}: {edit}.",
-            saves_ns=None if kernel.total_ns is None else round(kernel.total_ns * part),
+            saves_ns=saving(profile, kernel.total_ns, part),
             reasoning=f"A kernel that only waits gets faster as more waves fit: from "
             f"{now.occupancy:.1%} to {best.occupancy:.1%}, at most {part:.0%} of its time.",
-            confidence=_lower(told.confidence),
-            doubts=(
-                "whether it waits enough to gain is not known",
-                *(caveat.text for caveat in told.caveats),
-            ),
-            evidence=(*measures, Query("launches", EVIDENCE, {"kernel_id": kernel.kernel_id})),
+            confidence="low" if busy is None or told.confidence == "low" else "medium",
+            doubts=tuple(doubts),
+            evidence=(*measures, Query("launches", GRID_EVIDENCE, {"kernel_id": kernel.kernel_id})),
+            command=profile.command_for(self.id) if busy is None else None,
         )
-
-    def _grid(
-        self,
-        kernel: KernelTime,
-        row: dict[str, Any],
-        now: Occupancy,
-        cus: int,
-        xccs: int,
-        told: Reported,
-    ) -> Iterator[Finding]:
-        groups = -(-row["grid_size"] // row["workgroup_size"])
-        filled = fill(now, groups, cus, xccs)
-        if filled is None:
-            return
-        units = groups + filled.idle_units
-        small = filled.idle_units * 2 >= units
-        if not small and not (filled.rounds <= 4 and filled.tail_efficiency < self.options.tail):
-            return
-        if not small and filled.rounds == 1:
-            return  # one round is no tail; a grid that half fills the chip may do
-        part = filled.idle_units / units if small else 1 - filled.tail_efficiency
-        what, advice = (
-            (
-                f"its {groups:,} workgroups leave {filled.idle_units} of {units} units idle",
-                "Launch more, smaller workgroups, split the reduction, or run it beside other "
-                "kernels on another stream.",
-            )
-            if small
-            else (
-                f"its {groups:,} workgroups run in {filled.rounds} rounds that are "
-                f"{filled.tail_efficiency:.0%} full",
-                f"Choose a grid near a multiple of {filled.resident:,} workgroups, or a loop over "
-                "the grid with that many.",
-            )
-        )
-        yield Finding(
-            rule="occupancy/grid" if small else "occupancy/tail",
-            subject=Subject("kernel", kernel.name, {"kernel_id": kernel.kernel_id}),
-            title=f"{kernel.name}: {what}",
-            advice=advice,
-            saves_ns=None if kernel.total_ns is None else round(kernel.total_ns * part),
-            reasoning=f"Spread over the whole GPU it takes {1 - part:.0%} of its time at best.",
-            confidence=_lower(told.confidence),
-            doubts=("all workgroups are taken to last equally long",),
-            evidence=(
-                Measure("workgroups", groups, ""),
-                Measure("workgroups resident at once", filled.resident, ""),
-                Query("launches", EVIDENCE, {"kernel_id": kernel.kernel_id}),
-            ),
-        )
-
-
-def _lower(confidence: rocperf.Confidence) -> rocperf.Confidence:
-    return "low" if confidence == "low" else "medium"
 
 
 @rocperf.hookimpl
