@@ -90,6 +90,7 @@ def _connect(path: Path) -> duckdb.DuckDBPyConnection:
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "memory_limit": MEMORY_LIMIT,
+        "lock_configuration": "true",  # a question cannot switch external access on again
     }
     try:
         return duckdb.connect(str(path), read_only=True, config=settings)
@@ -166,13 +167,20 @@ class Profile:
         ids
             Metric ids of the catalogue.
         per
-            ``kernel`` for ratios of sums, ``dispatch`` for single values.
+            ``kernel`` for ratios of sums, ``dispatch`` for single launches.
 
         Returns
         -------
         polars.DataFrame
-            One row per kernel (or dispatch) and metric: ``kernel_id``, ``target``, ``metric``,
-            ``value``, ``state``, ``reason``, ``confidence``, ``n`` and more.
+            One row per kernel (or launch) and metric, columns as in
+            `rocperf.metrics.evaluate.SCHEMA`: among them ``kernel_id``, ``target``, ``metric``,
+            ``value`` (null unless ``state`` is ``value``), ``state``, ``reason``,
+            ``confidence`` and ``n``, the dispatches that it covers.
+
+        Raises
+        ------
+        MetricError
+            If an id is unknown.
         """
         return evaluate(self._connection, self.gpu_of, ids, per=per)
 
