@@ -10,6 +10,8 @@ from pathlib import Path
 
 #: Seconds between asking processes to end and ending them. A choice of ours.
 ASK_S = 2.0
+#: Seconds that the system gets to forget processes that ended, so that their ids mean nothing.
+REAP_S = 1.0
 
 _PROC = Path("/proc")
 
@@ -50,13 +52,17 @@ def tell(session: int, number: signal.Signals) -> None:
 
 def end(session: int, ask_s: float = ASK_S) -> None:
     """Ask the processes of a session to end, then end them."""
-    if not members(session):
+    left = members(session)
+    if not left:
         return
     tell(session, signal.SIGTERM)
     deadline = time.monotonic() + ask_s
     while members(session) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.02)
     tell(session, signal.SIGKILL)
+    deadline = time.monotonic() + REAP_S
+    while any((_PROC / str(pid)).exists() for pid in left) and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def wait(session: int, seconds: float) -> dict[int, str]:

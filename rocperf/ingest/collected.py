@@ -178,6 +178,15 @@ def _words(value: object) -> list[str]:
     return [str(word) for word in cast("list[object]", value)] if isinstance(value, list) else []
 
 
+def _scrubbed(words: list[str]) -> list[str]:
+    """Mask secrets in an argument list; the value of ``--token`` is the word after it."""
+    clean: list[str] = []
+    for before, word in zip(["", *words], words, strict=False):
+        follows = before.startswith("-") and scrub(f"{before} x") != f"{before} x"
+        clean.append("***" if follows else scrub(word))
+    return clean
+
+
 def record_passes(sink: StoreSink, folders: Sequence[_Collected]) -> None:
     """Fill ``passes`` and ``requested_counters``, and note what went wrong.
 
@@ -201,7 +210,7 @@ def record_passes(sink: StoreSink, folders: Sequence[_Collected]) -> None:
 
 
 def _record(sink: StoreSink, number: int, one: Mapping[str, Any], came: set[str]) -> None:
-    argv = [scrub(word) for word in _words(one.get("argv"))]
+    argv = _scrubbed(_words(one.get("argv")))
     status, message = str(one.get("status")), _text(one.get("message"))
     code, duration = one.get("exit_code"), one.get("duration_ns")
     sink.connection.execute(

@@ -179,7 +179,7 @@ def test_a_prompt_without_an_end_is_shown(relayed: tuple[int, list[bytes], Relay
 def test_a_pipe_that_somebody_holds_is_not_waited_for(
     relayed: tuple[int, list[bytes], Relay, Path],
 ) -> None:
-    write_end, shown, _relay, _ = relayed
+    write_end, shown, relay, _ = relayed
     os.write(write_end, b"said\n")
 
     relay.finish()
