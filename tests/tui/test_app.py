@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import DataTable, Input, Static, TabbedContent
+from textual.widgets import DataTable, Input, Static, TabbedContent, TabPane
 from textual_fastdatatable import DataTable as FastDataTable
 
 from rocperf.errors import InputError
@@ -180,6 +180,16 @@ async def test_tab_goes_round_in_both_directions(opened: Opened) -> None:
             "findings-tab",
             "unjudged-tab",
         ]
+
+
+async def test_a_late_word_of_focus_does_not_call_back_to_the_tab_left(opened: Opened) -> None:
+    async with opened() as pilot:
+        await pilot.press("3")
+        await pilot.pause()
+        left = pilot.app.screen.query_one("#findings-tab", TabPane)
+        left.post_message(TabPane.Focused(left))
+        await pilot.pause()
+        assert tab_of(pilot.app) == "unjudged-tab"
 
 
 async def test_q_goes_back_and_then_quits(opened: Opened) -> None:

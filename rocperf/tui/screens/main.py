@@ -24,6 +24,7 @@ from rocperf.tui.widgets.findings import FindingsTable, ranked_findings
 from rocperf.tui.widgets.kernels import KernelsPane, kernel_cells
 from rocperf.tui.widgets.reading import Reading
 from rocperf.tui.widgets.summary import summary_text
+from rocperf.tui.widgets.tabs import KeyedTabs
 from rocperf.tui.widgets.unjudged import unjudged_text
 
 TABS = ("findings-tab", "kernels-tab", "unjudged-tab")
@@ -78,7 +79,7 @@ class MainScreen(Screen[None]):
         yield Input(
             placeholder="search: enter keeps it, escape clears it", id="search", compact=True
         )
-        with TabbedContent(id="tabs"):
+        with KeyedTabs(id="tabs"):
             with TabPane("1 Findings", id=TABS[0]), Container(id="findings-panes"):
                 yield FindingsTable()
                 yield Reading("Analysing…", id="detail")
