@@ -64,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
                     output=output,
                     force=True,
                     rocprofv3=str(install(Path(folder) / "bin")),
+                    # The program reads nothing, and the demo must work in a pipe, too.
+                    stdin=Path(os.devnull),
                 )
             )
             collected = pipeline.collect(plan, on_event=lambda e: show_event(progress, e))

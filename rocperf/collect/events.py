@@ -19,6 +19,16 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Notice(Event):
+    """Something that the user should know of the whole collection."""
+
+    message: str
+
+    def __str__(self) -> str:
+        return f"note: {self.message}"
+
+
+@dataclass(frozen=True)
 class PassStarted(Event):
     """A pass begins."""
 

@@ -87,6 +87,8 @@ def collect(plan: Plan, on_event: OnEvent) -> Collected:
         If the region that counters are wanted of does not occur.
     """
     _prepare_folder(plan)
+    for text in plan.warnings:
+        on_event(events.Notice(0, len(plan.manifest.passes), text))
     with Interrupts() as interrupts:
         session = _Session(plan, on_event, interrupts)
         session.run()
