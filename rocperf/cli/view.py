@@ -55,4 +55,6 @@ def show(path: Path, selection: Any) -> None:
     from rocperf import pipeline
     from rocperf.tui import run_view
 
-    run_view(path, None, lambda: pipeline.analyze(path, selection).outcomes)
+    run_view(
+        path, None, lambda: pipeline.analyze(path, selection).outcomes, region=selection.region
+    )
