@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocperf.collect import command, events, inputs, manifest, passes, regions, verify
+from rocperf.collect import command, events, inputs, manifest, passes, raw_folder, regions, verify
 from rocperf.collect.explain import Asked, Verdict, explain
 from rocperf.collect.manifest import Record
 from rocperf.collect.plan import Plan, counter_record
 from rocperf.collect.supervise import Ended, Interrupts, supervise
-from rocperf.errors import InputError, InterruptedRunError, MachineError, NothingError
+from rocperf.errors import InterruptedRunError, MachineError, NothingError
 from rocperf.ingest.events import Note
 from rocperf.ingest.load import ingest
 
@@ -22,9 +21,6 @@ from rocperf.ingest.load import ingest
 SHORTEST_LIMIT_S, TIMES_TIMING = 60.0, 20.0
 #: Failed passes in a row after which, with nothing collected, no other is tried.
 MOST_FAILURES = 2
-
-_LOG = "rocprofv3.log"
-_MOST_READ = 1 << 20
 
 OnEvent = Callable[[object], None]
 
@@ -86,7 +82,7 @@ def collect(plan: Plan, on_event: OnEvent) -> Collected:
     UsageError
         If the region that counters are wanted of does not occur.
     """
-    _prepare_folder(plan)
+    raw_folder.begin(plan)
     for text in plan.warnings:
         on_event(events.Notice(0, len(plan.manifest.passes), text))
     with Interrupts() as interrupts:
@@ -109,19 +105,6 @@ def collect(plan: Plan, on_event: OnEvent) -> Collected:
     return Collected(
         plan.output, plan.raw, records, 128 - code if code < 0 else code, session.interrupted
     )
-
-
-def _prepare_folder(plan: Plan) -> None:
-    try:
-        if plan.request.resume is None and plan.raw.exists():
-            shutil.rmtree(plan.raw)
-        plan.raw.mkdir(parents=True, mode=0o700, exist_ok=True)
-        plan.raw.chmod(0o700)  # whatever the umask: environments and arguments are in there
-        manifest.write(plan.raw, plan.manifest)
-    except OSError as error:
-        raise InputError(
-            f"{plan.raw} cannot be written: {error.strerror}", hint="choose another -o"
-        ) from error
 
 
 class _Session:
@@ -208,12 +191,12 @@ class _Session:
                 record.argv,
                 environment=environment,
                 stdin=stdin,
-                log=folder / _LOG,
+                log=folder / raw_folder.LOG,
                 limit_s=limit_s,
                 interrupts=self._interrupts,
                 tell=lambda text: self._on_event(events.Told(number, of, text)),
                 beat=lambda seconds, waiting: self._on_event(
-                    events.Heartbeat(number, of, seconds, _size(folder), waiting)
+                    events.Heartbeat(number, of, seconds, raw_folder.size(folder), waiting)
                 ),
             )
         except OSError as error:
@@ -225,7 +208,7 @@ class _Session:
         shutil.rmtree(scratch, ignore_errors=True)
         seen = verify.look(folder)
         asked = Asked(record.counters, plan.request.kernels, plan.target, environment, limit_s)
-        return ended, seen, explain(asked, ended, seen, _read_log(folder / _LOG))
+        return ended, seen, explain(asked, ended, seen, raw_folder.read_log(folder))
 
     def _limit_s(self, record: Record) -> float | None:
         """Return the time limit of a pass; the timing run has none unless the user gives it."""
@@ -321,7 +304,7 @@ class _Session:
                 hint=f"rocperf collect --resume {self.plan.output} goes on",
             )
         if self._machine_trouble:
-            raise MachineError(self._machine_trouble, hint=f"see {raw}/pass_1/{_LOG}")
+            raise MachineError(self._machine_trouble, hint=f"see {raw}/pass_1/{raw_folder.LOG}")
         raise NothingError(
             f"nothing was collected: {'; '.join(said) or 'no pass was run'}",
             hint=f"what rocprofv3 wrote and said is in {raw}",
@@ -334,23 +317,3 @@ def _brief(record: Record) -> str:
         return record.purpose
     shown = ", ".join(record.metrics[:2])
     return f"counters for {shown} and {len(record.metrics) - 2} other metrics"
-
-
-def _size(folder: Path) -> int:
-    """Add up the files of a pass; some may go while they are counted."""
-    total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):
-            total += path.stat().st_size if path.is_file() else 0
-    return total
-
-
-def _read_log(path: Path) -> str:
-    """Read the beginning and the end of a log, where causes are told."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        head = file.read(_MOST_READ)
-        size = path.stat().st_size
-        if size > 2 * _MOST_READ:
-            file.seek(size - _MOST_READ)
-        return (head + file.read()).decode("utf-8", "replace")
-    return ""

@@ -1,0 +1,57 @@
+"""The folder that keeps what the profiler wrote, one folder a pass in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+from rocperf.collect import manifest
+from rocperf.collect.plan import Plan
+from rocperf.errors import InputError
+
+#: Takes the standard error of a pass, in its folder.
+LOG = "rocprofv3.log"
+
+_MOST_READ = 1 << 20
+
+
+def begin(plan: Plan) -> None:
+    """Make the raw folder of a plan, empty unless it goes on with what is there.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    try:
+        if plan.request.resume is None and plan.raw.exists():
+            shutil.rmtree(plan.raw)
+        plan.raw.mkdir(parents=True, mode=0o700, exist_ok=True)
+        plan.raw.chmod(0o700)  # whatever the umask: environments and arguments are in there
+        manifest.write(plan.raw, plan.manifest)
+    except OSError as error:
+        raise InputError(
+            f"{plan.raw} cannot be written: {error.strerror}", hint="choose another -o"
+        ) from error
+
+
+def size(folder: Path) -> int:
+    """Add up the files of a pass; some may go while they are counted."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
+
+
+def read_log(folder: Path) -> str:
+    """Read the beginning and the end of a pass's log, where causes are told."""
+    path = folder / LOG
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        head = file.read(_MOST_READ)
+        if path.stat().st_size > 2 * _MOST_READ:
+            file.seek(-_MOST_READ, os.SEEK_END)
+        return (head + file.read()).decode("utf-8", "replace")
+    return ""
