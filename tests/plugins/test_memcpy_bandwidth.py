@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocperf import engine
-from rocperf.ingest.load import ingest
 from rocperf.model import Completed, Finding, Measure, Skipped
 from rocperf.profile import Profile, open_profile
 from rocperf.testing import AnalysisContract, TraceBuilder, ms, us
@@ -163,12 +162,9 @@ def union(spans: list[tuple[int, int]]) -> int:
     return total
 
 
-def test_the_recorded_transpose_shows_staging(
-    recorded: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_recorded_transpose_shows_staging(ingested: Callable[[str], Path]) -> None:
     """Four calls became 48 copies; one runs at 36 to 37 GB/s, and about two at a time."""
-    path = ingest([recorded("rocpd_mi308x_copies")], tmp_path / "p.rocperf")
-    with open_profile(path) as profile:
+    with open_profile(ingested("rocpd_mi308x_copies")) as profile:
         outcome = engine.analyze(profile, {"memcpy-bandwidth": MemcpyBandwidth(CopyOptions())})[0]
         assert isinstance(outcome, Completed)
         assert len(outcome.findings) == 2
@@ -184,9 +180,8 @@ def test_the_recorded_transpose_shows_staging(
         assert found(profile, host_link=56.0) == []
 
 
-def test_recorded_csv_has_no_sizes(recorded: Callable[[str], Path], tmp_path: Path) -> None:
-    path = ingest([recorded("rocprofv3_csv_mi300x_training")], tmp_path / "p.rocperf")
-    with open_profile(path) as profile:
+def test_recorded_csv_has_no_sizes(ingested: Callable[[str], Path]) -> None:
+    with open_profile(ingested("rocprofv3_csv_mi300x_training")) as profile:
         outcome = engine.analyze(profile, {"memcpy-bandwidth": MemcpyBandwidth(CopyOptions())})[0]
     assert isinstance(outcome, Skipped)
     assert "every CSV" in outcome.missing[0]

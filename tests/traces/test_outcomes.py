@@ -155,6 +155,11 @@ def test_without_registers_occupancy_is_skipped_with_the_reason(ingested: Ingest
     assert "register" in " ".join(outcome.missing).lower()
 
 
+def test_kernels_of_rccl_are_not_the_users_to_change(ingested: Ingested) -> None:
+    """They hold few waves and leave units idle on purpose."""
+    assert findings(ingested("rocprofv3_json_mi350x_rccl"), "occupancy") == []
+
+
 @pytest.mark.parametrize(
     ("folder", "dispatches", "kernels"),
     [
