@@ -36,14 +36,17 @@ def answer_sql(
     names = formula.expression.counters
     judged = run_doubts(metric.id, names, read, formula.needs, clock_known=clock_known)
     passes = stitched_doubts(formula.needs)
+    fatal, mild = (
+        f"coalesce(string_agg(nullif({told}, ''), '; '), '')"
+        for told in (
+            texts(passes, fatal=True, also=["fatal"]),
+            texts(passes, fatal=False, also=["mild"]),
+        )
+    )
+    homes = ", ".join(f"arg_min(part, rank) FILTER (h{i}) AS p{i}" for i in range(len(names)))
     text = f"""
     WITH runs AS ({_runs(names, table, judged)}),
-    processes AS (
-        SELECT {SUBJECT}, process, {
-        ", ".join(f"arg_min(part, rank) FILTER (h{i}) AS p{i}" for i in range(len(names)))
-    }
-        FROM runs GROUP BY {SUBJECT}, process
-    ),
+    processes AS (SELECT {SUBJECT}, process, {homes} FROM runs GROUP BY {SUBJECT}, process),
     covered AS ({_covered(names)}),
     sums AS (
         SELECT {SUBJECT}, {", ".join(f'sum("{name}") AS "{name}"' for name in names)},
@@ -51,8 +54,7 @@ def answer_sql(
                bool_or(len(runs) = 1 AND list_min(counts) < list_max(counts)) AS mixed,
                list_sort(list_distinct(flatten(list(runs)))) AS runs,
                sum(list_min(counts))::UBIGINT AS n, sum(list_max(counts))::UBIGINT AS most,
-               string_agg({texts(passes, fatal=True, also=["fatal"])}, '; ') AS fatal,
-               string_agg({texts(passes, fatal=False, also=["mild"])}, '; ') AS mild
+               {fatal} AS fatal, {mild} AS mild
         FROM covered GROUP BY {SUBJECT}
     )
     """

@@ -76,7 +76,7 @@ class Expression:
     def sql(self) -> str:
         """SQL of its value: columns named as counters, parameters ``$hw_<name>``.
 
-        It is NULL where one of `problems` holds.
+        It is NULL where a denominator is 0; of a negative difference it is what comes out.
         """
         return _sql(self.tree)
 

@@ -119,12 +119,12 @@ def stitched_doubts(needs: str) -> list[Doubt]:
     stitched = "len(runs) > 1"
     text = "'stitched from ' || len(runs) || ' passes'"
     waves, guis = _spread("waves"), _spread("guis")
-    bad_waves = f"{stitched} AND {waves} > {ANCHOR_SPREAD}"
+    bad_waves = f"({stitched} AND {waves} > {ANCHOR_SPREAD})"
     if needs == "counts":
         bad, bare = "false", "false"
     else:
-        bare = f"{stitched} AND {waves} IS NULL AND {guis} IS NULL"
-        bad = f"{stitched} AND {guis} > {ANCHOR_SPREAD}"
+        bare = f"({stitched} AND {waves} IS NULL AND {guis} IS NULL)"
+        bad = f"({stitched} AND {guis} > {ANCHOR_SPREAD})"
     percent = "|| format('{:.1f} %', 100 * "
     return [
         Doubt(bad_waves, f"{text} || ', in which SQ_WAVES differs by ' {percent}{waves})"),
