@@ -11,6 +11,7 @@ import pytest
 
 from rocperf.errors import InputError, NothingError
 from rocperf.ingest.load import ingest
+from rocperf.profile import open_profile
 
 API = (
     '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp",'
@@ -221,3 +222,26 @@ def test_a_path_with_wildcards_and_quotes_is_only_a_path(tmp_path: Path) -> None
     folder.mkdir()
     path = read(folder, x_kernel_trace=KERNEL + kernel(1))
     assert rows(path, "SELECT count(*) FROM all_dispatches") == [(1,)]
+
+
+def test_rows_keep_their_numbers_in_a_file_of_many_chunks(tmp_path: Path) -> None:
+    """DuckDB reads a large file on several cores; the numbers must be those of the file."""
+    count = 400_000
+    header = (
+        '"Kind","Agent_Id","Queue_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name",'
+        '"Correlation_Id","Start_Timestamp","End_Timestamp","Private_Segment_Size",'
+        '"Group_Segment_Size","Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z",'
+        '"Grid_Size_X","Grid_Size_Y","Grid_Size_Z"\n'
+    )
+    lines = (
+        f'"KERNEL_DISPATCH",1,1,7,{n},1,"k",{n},{n * 10},{n * 10 + 5},0,0,64,1,1,64,1,1\n'
+        for n in range(1, count + 1)
+    )
+    path = tmp_path / "7_kernel_trace.csv"
+    path.write_text(header + "".join(lines), encoding="utf-8")
+    profile = ingest([path], tmp_path / "p.rocperf")
+    with open_profile(profile) as opened:
+        row = opened.sql(
+            "SELECT count(*) AS n, count(*) FILTER (row = dispatch_id) AS right FROM all_dispatches"
+        ).row(0)
+    assert row == (count, count)

@@ -42,10 +42,11 @@ class Counters:
         """Store the rows of a relation with the file's columns; return how many were read."""
         run = self._sink.connection.execute
         name = self._table.source.path.name
-        run(f"DROP TABLE IF EXISTS {_STAGE}")
+        # Over the staged file a view does: each query below scans the columns that it needs.
+        kind = "VIEW" if self._table.relation in relation else "TABLE"
         expressions = counted(self._table.header, self._nodes, self._table.rounded)
         expressions |= {"counter": 'f."Counter_Name"', "value": 'f."Counter_Value"'}
-        run(f"CREATE TABLE {_STAGE} AS {select(expressions, relation)}")
+        run(f"CREATE {kind} {_STAGE} AS {select(expressions, relation)}")
         row = run(f"SELECT count(*) FROM {_STAGE}").fetchone()
         self._dispatches()
         twice = run(
@@ -66,7 +67,7 @@ class Counters:
         else:
             self._values()
         self._wrapped_grids()
-        run(f"DROP TABLE IF EXISTS {_STAGE}")
+        run(f"DROP {kind} {_STAGE}")
         return int(row[0]) if row else 0
 
     def _append(self, table: str, query: str) -> int:

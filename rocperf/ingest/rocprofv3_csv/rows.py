@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from rocperf.ingest.rocprofv3_csv.folders import Group
     from rocperf.ingest.source import SourceFile
 
-# Below this the processes of a file are looked up by a scan of their own; above, only when its
-# first and last rows differ. A choice of ours: rocprofv3 writes one process a file.
-_SMALL = 32 << 20
 # Above this many rejected records a file is not worth repairing. A choice of ours.
 _MOST_REJECTED = 100_000
 
@@ -45,6 +42,7 @@ def read_rows(source: SourceFile, group: Group) -> None:
         # Numbers of records follow the file only while its order is kept.
         run("SET preserve_insertion_order = true")
         try:
+            table.stage(group.sink)
             File(table, group).read()
         except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
             raise InputError(f"{source.path}: {str(error).splitlines()[0]}") from error
@@ -106,13 +104,10 @@ class File:
         self.sink.note(severity, code, message, file_id=self.file_id, row=row, rows=rows)
 
     def _pids(self, column: str) -> list[int | None]:
-        if self.source.size > _SMALL and self.table.one_process:
-            return [self.table.first_pid]
         rows = self.sink.connection.execute(
             f'SELECT DISTINCT "{column}" AS p FROM {self.table.relation} WHERE p IS NOT NULL'
             " ORDER BY p"
         ).fetchall()
-        forget(self.sink)
         return [int(row[0]) for row in rows]
 
     def _expressions(self) -> tuple[str, Expressions]:

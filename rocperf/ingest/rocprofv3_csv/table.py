@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rocperf.ingest.source import Sink, SourceFile
 
 _REJECTS, _SCANS = "csv_rejects", "csv_scans"
+_RAW = "scratch.main.raw"
+# Columns that no table takes: the kind of the file, and an id that names nothing outside it.
+_UNUSED = frozenset({"Kind", "Kernel_Id"})
 _HEAD = 64 * 1024
 _LOOKED_AT = 200
 
@@ -38,10 +41,6 @@ class Table:
         A path to the file in which no character is special.
     threads
         Threads that its first rows name.
-    first_pid
-        Process that its first row names.
-    one_process
-        Whether its last row names the same one.
     cut_line
         Its last line, when that does not end with a newline.
     """
@@ -51,8 +50,6 @@ class Table:
     rounded: bool
     link: Path
     threads: frozenset[int]
-    first_pid: int | None
-    one_process: bool
     cut_line: int | None
 
     @property
@@ -65,18 +62,29 @@ class Table:
 
     @property
     def relation(self) -> str:
-        """The file as a relation with its own columns and ``row``, the place among those read.
+        """What `stage` read: its own columns and ``row``, the place among the records read."""
+        return f"(SELECT rowid + 1 AS row, * FROM {_RAW})"
 
-        Only names of columns go into the text, quoted; the path is ours.
-        """
+    @property
+    def _scan(self) -> str:
+        """Only names of columns go into the text, quoted; the path is ours."""
         columns = ", ".join(f"{_text(name)}: '{kind}'" for name, kind in self.types.items())
         return (
-            "(SELECT row_number() OVER () AS row, *"
-            f" FROM read_csv({_text(str(self.link))}, columns = {{{columns}}},"
+            f"read_csv({_text(str(self.link))}, columns = {{{columns}}},"
             " auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"',"
             " strict_mode = true, null_padding = false,"
-            f" store_rejects = true, rejects_table = '{_REJECTS}', rejects_scan = '{_SCANS}'))"
+            f" store_rejects = true, rejects_table = '{_REJECTS}', rejects_scan = '{_SCANS}')"
         )
+
+    def stage(self, sink: Sink) -> None:
+        """Read the file into a scratch table, whose rows then keep its order.
+
+        Numbering records while they are read keeps DuckDB on one core; the ids of an ordered
+        table number them for nothing, and each later query scans only the columns it needs.
+        """
+        sink.connection.execute(f"DROP TABLE IF EXISTS {_RAW}")
+        kept = ", ".join(f'"{name}"' for name in self.header if name not in _UNUSED)
+        sink.connection.execute(f"CREATE TABLE {_RAW} AS SELECT {kept} FROM {self._scan}")
 
 
 @contextlib.contextmanager
@@ -95,8 +103,6 @@ def open_table(source: SourceFile) -> Generator[Table]:
     header = header_of(head)
     _check(source, header)
     first = _records(head, header)[:_LOOKED_AT]
-    last = _records(b"\n" + tail[tail.rfind(b"\n", 0, len(tail) - 1) + 1 :], header)
-    pids = _numbers(first, header, ("Process_Id", "Pid"))
     with tempfile.TemporaryDirectory(prefix="rocperf-") as folder:
         link = Path(folder) / "table.csv"
         link.symlink_to(source.path.resolve())
@@ -106,8 +112,6 @@ def open_table(source: SourceFile) -> Generator[Table]:
             rounded=_rounded(first, header),
             link=link,
             threads=frozenset(_numbers(first, header, ("Thread_Id",))),
-            first_pid=pids[0] if pids else None,
-            one_process=set(pids) == set(_numbers(last, header, ("Process_Id", "Pid"))),
             cut_line=None if tail.endswith(b"\n") else _lines(source.path),
         )
 
