@@ -99,7 +99,8 @@ class Analysis(ABC, Generic[O]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Find the options type, and refuse an id that cannot be typed in a shell."""
         super().__init_subclass__(**kwargs)
-        for base in getattr(cls, "__orig_bases__", ()):
+        # Of this class alone: an inherited `Analysis[...]` has been looked at already.
+        for base in () if "options_type" in vars(cls) else vars(cls).get("__orig_bases__", ()):
             for argument in get_args(base):
                 if isinstance(argument, type) and issubclass(argument, Options):
                     cls.options_type = argument

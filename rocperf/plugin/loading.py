@@ -76,6 +76,8 @@ def analyses_of(plugin: object) -> list[AnalysisType]:
             if not _is_analysis(kind):
                 raise PluginError(f"{kind!r} is not a subclass of rocperf.Analysis")
             check(kind)
+            if kind.id in {each.id for each in found}:
+                raise PluginError(f"it provides {kind.id!r} twice")
             found.append(kind)
     if not found:
         raise PluginError("it provides no analysis", hint="implement rocperf_analyses")

@@ -123,8 +123,6 @@ class Plugins:
         for each in ids:
             if each in self._analyses:
                 raise PluginError(f"another plugin provides {each!r} already")
-            if ids.count(each) > 1:
-                raise PluginError(f"it provides {each!r} twice")
         self._analyses.update(zip(ids, kinds, strict=True))
         if address is not None:
             self._external.update(dict.fromkeys(ids, address))

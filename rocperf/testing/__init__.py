@@ -6,6 +6,13 @@ Names are resolved when first used: importing this package loads nothing else.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rocperf.testing.builder import TraceBuilder, ms, us
+    from rocperf.testing.contract import AnalysisContract
+    from rocperf.testing.simulator import SCENARIOS, generate, profile
+    from rocperf.testing.standin import install, played_machine
 
 #: Public name -> module of this package that holds it.
 _HOMES = {
@@ -20,7 +27,17 @@ _HOMES = {
     "played_machine": "standin",
 }
 
-__all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] -- resolved by __getattr__
+__all__ = [
+    "SCENARIOS",
+    "AnalysisContract",
+    "TraceBuilder",
+    "generate",
+    "install",
+    "ms",
+    "played_machine",
+    "profile",
+    "us",
+]
 
 
 def __getattr__(name: str) -> object:
