@@ -180,7 +180,8 @@ def lacking_sql(table: str, formulas: Sequence[Formula]) -> str:
             WHEN {absent} = '' THEN 'no process has all of its counters'
             ELSE 'counters ' || {absent} || ' were not collected' END"""
     return f"""
-    SELECT kernel_id, launch_id, key_run AS run_id, key_dispatch AS dispatch_id, NULL::DOUBLE AS value,
+    SELECT kernel_id, launch_id, key_run AS run_id, key_dispatch AS dispatch_id,
+           NULL::DOUBLE AS value,
            NULL::DOUBLE AS raw, {state} AS state, {reason} AS reason, 'low' AS confidence,
            []::UINTEGER[] AS runs, 0::UBIGINT AS n
     FROM {table} WHERE gpu = $gpu GROUP BY {SUBJECT}

@@ -69,7 +69,13 @@ def open_profile(path: str | Path, *, region: str | None = None) -> Profile:
     path = Path(path)
     if not path.exists():
         raise InputError(f"there is no file {path}", hint="rocperf collect or ingest makes one")
-    if not is_profile(path):
+    try:
+        known = is_profile(path)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}", hint="check its permissions"
+        ) from error
+    if not known:
         raise InputError(
             f"{path}: not a DuckDB file, so not a profile", hint="rocperf ingest reads raw output"
         )
@@ -96,7 +102,7 @@ def _connect(path: Path) -> duckdb.DuckDBPyConnection:
         return duckdb.connect(str(path), read_only=True, config=settings)
     except duckdb.Error as error:
         text = str(error)
-        if "lock" in text:
+        if "Could not set lock" in text:
             holder = re.search(r"PID (\d+)", text)
             who = f"PID {holder[1]}" if holder else "another program"
             raise BusyError(
