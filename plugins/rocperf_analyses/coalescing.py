@@ -122,7 +122,7 @@ class Coalescing(rocperf.Analysis[CoalescingOptions]):
 
 def _pattern(lines: float) -> str:
     if lines >= OWN_LINE:
-        return "every lane its own: scattered, or a stride of 64 bytes and more"
+        return "one a lane: scattered, or widely strided"
     return f"{LANES / lines:.1f} lanes share one: a stride, or partly scattered"
 
 

@@ -158,11 +158,13 @@ def _evidence(row: dict[str, Any], rate: float, best: Best | None) -> tuple[Meas
 
 
 def _what(row: dict[str, Any]) -> str:
-    """Say what was copied, how: ``24 copies from host to GPU, 12 of each call, ran``."""
-    count = "1 copy" if row["copies"] == 1 else f"{row['copies']:,} copies"
+    """Say what was copied, such as ``24 copies (12 a call) from host to GPU run``."""
     staged = _copies_per_call(row)
-    calls = f", {staged:.0f} of each call," if staged else ""
-    return f"{count} from {WORDS[row['direction']]}{calls} ran"
+    calls = f" ({staged:.0f} a call)" if staged else ""
+    words = WORDS[row["direction"]]
+    if row["copies"] == 1:
+        return f"1 copy from {words} runs"
+    return f"{row['copies']:,} copies{calls} from {words} run"
 
 
 def _copies_per_call(row: dict[str, Any]) -> float | None:

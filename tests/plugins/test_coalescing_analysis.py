@@ -55,7 +55,7 @@ def test_every_lane_its_own_line() -> None:
     """64 lines instead of 4: 15 of 16 parts of the traffic could go."""
     [finding] = one(access(64, 64))
     assert finding.rule == "coalescing/uncoalesced"
-    assert "touches 64 cache lines (every lane its own" in finding.title
+    assert "touches 64 cache lines (one a lane" in finding.title
     assert finding.saves_ns == ms(1) * 15 // 16
     assert finding.confidence == "high"
     values = {m.name: m.value for m in finding.evidence if isinstance(m, Measure)}

@@ -10,8 +10,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from rocperf import engine
 from rocperf.model import Completed
 from rocperf.plugin import Plugins, configure
@@ -25,16 +23,7 @@ EXAMPLE = ROOT / "plugins" / "example"
 def test_its_own_tests_pass(tmp_path: Path) -> None:
     folder = tmp_path / "example"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=folder,
-        env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-        | {"PYTHONPATH": str(folder)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "10 passed" in done.stdout
 
@@ -62,10 +51,9 @@ def test_it_runs_as_a_file(tmp_path: Path) -> None:
     assert outcome.findings[0].finding.saves_ns == 90_000
 
 
-@pytest.mark.parametrize("page", ["docs/how-to/write-a-plugin.md"])
-def test_the_plugin_that_a_page_shows_loads(page: str, tmp_path: Path) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    [code] = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+def test_the_plugin_that_the_documentation_shows_works(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
+    code, test = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     file = tmp_path / "shown.py"
     file.write_text(code, encoding="utf-8")
     plugins = Plugins()
@@ -73,3 +61,25 @@ def test_the_plugin_that_a_page_shows_loads(page: str, tmp_path: Path) -> None:
     [row] = plugins.rows()
     assert row.error is None
     assert row.analyses == ("many-launches",)
+    done = pytest_of(tmp_path, code + test)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "8 passed" in done.stdout
+
+
+def pytest_of(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Run the tests in a text."""
+    (folder / "test_shown.py").write_text(code, encoding="utf-8")
+    return run_pytest(folder)
+
+
+def run_pytest(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        | {"PYTHONPATH": str(folder)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
