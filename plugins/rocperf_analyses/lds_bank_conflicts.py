@@ -13,12 +13,14 @@ from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, savi
 DECIDING = ("lds-conflict-share", "lds-conflicts-per-instruction")
 HELPING = ("lds-conflict-kernel-share",)
 #: Workgroups go round the compute units in turn: of G on N units the busiest gets ceil(G / N),
-#: the mean is G / N. The largest ratio of any launch is asked for.
+#: the mean is G / N. Asked for is the
+#: largest ratio of a kernel's launches.
 BUSIEST = """
-SELECT max(ceil(g / a.cu_count) * a.cu_count / g) FROM (
-    SELECT run_id, agent_id, ceil(grid_size / workgroup_size) AS g FROM all_dispatches
-    WHERE kernel_id = $kernel_id AND grid_size > 0 AND workgroup_size > 0
-) JOIN agents a USING (run_id, agent_id) WHERE a.cu_count > 0
+SELECT kernel_id, max(ceil(g / a.cu_count) * a.cu_count / g) FROM (
+    SELECT DISTINCT kernel_id, run_id, agent_id, ceil(grid_size / workgroup_size) AS g
+    FROM all_dispatches
+    WHERE grid_size > 0 AND workgroup_size > 0 AND list_contains($kernels, kernel_id)
+) JOIN agents a USING (run_id, agent_id) WHERE a.cu_count > 0 GROUP BY ALL
 """
 
 EVIDENCE = """
@@ -70,6 +72,7 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield one finding a kernel."""
         kernels = kernel_times(profile, self.options.min_share)
+        busiest = dict(profile.sql(BUSIEST, {"kernels": list(kernels)}).iter_rows())
         for kernel_id, values in judged(profile, DECIDING, HELPING, kernels).items():
             kernel = kernels[kernel_id]
             share = values.get("lds-conflict-share")
@@ -77,7 +80,7 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
             if share is not None:
                 if share["value"] >= self.options.min_conflict_share:
                     whole = values.get("lds-conflict-kernel-share")
-                    yield self._by_share(profile, kernel, share, whole)
+                    yield self._by_share(profile, kernel, share, whole, busiest.get(kernel_id))
             elif each is not None and each["value"] >= self.options.min_per_instruction:
                 yield self._by_instruction(profile, kernel, each)
 
@@ -87,6 +90,7 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
         kernel: KernelTime,
         share: dict[str, Any],
         whole: dict[str, Any] | None,
+        busiest: float | None,
     ) -> Finding:
         part, lost = share["value"] / 100, share["value"]
         doubts = [share["reason"]] if share["reason"] else []
@@ -96,7 +100,6 @@ class LdsBankConflicts(rocperf.Analysis[ConflictOptions]):
                 "LDS cycles lost to conflicts", lost, "%", limit=self.options.min_conflict_share
             )
         ]
-        busiest = profile.scalar(BUSIEST, {"kernel_id": kernel.kernel_id})
         if whole is not None and busiest is not None:
             # Conflict cycles of a compute unit cannot save more time than they took, and the
             # busiest one decides how long the kernel takes.

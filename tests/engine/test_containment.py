@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rocperf import engine
-from rocperf.model import Completed, Failed, Outcome
+from rocperf.model import Completed, Failed, Outcome, Skipped
 from rocperf.plugin import Plugins, configure
 from rocperf.profile import Profile
 from rocperf.testing import TraceBuilder, us
@@ -159,6 +159,19 @@ def test_plugins_share_one_process_until_one_fails(profile: Profile, tmp_path: P
         if isinstance(outcome, Completed)
     }
     assert titles["a"] == titles["b"] != titles["d"]
+
+
+def test_a_plugin_may_say_that_it_cannot_judge(profile: Profile, tmp_path: Path) -> None:
+    """That is no failure: the process goes on."""
+    pid = "import os; yield finding(title=str(os.getpid()))"
+    files = [plugin(tmp_path, name, pid) for name in ("a", "c")]
+    files.append(plugin(tmp_path, "b", "raise rocperf.UnjudgedError('no clocks')"))
+    outcomes = ask(profile, *files)
+    assert outcomes["b"] == Skipped("b", ("no clocks",), "rocperf collect --for b -- ./app")
+    first, last = outcomes["a"], outcomes["c"]
+    assert isinstance(first, Completed)
+    assert isinstance(last, Completed)
+    assert first.findings[0].finding.title == last.findings[0].finding.title
 
 
 def test_nothing_in_the_current_folder_is_loaded(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocperf
-from rocperf import Finding, Measure, Query, Requires, Subject, engine, option
+from rocperf import Finding, Measure, Query, Requires, Subject, UnjudgedError, engine, option
 from rocperf.engine.grade import grade
 from rocperf.model import Completed, Confidence, Failed, Outcome, RankedFinding, Severity, Skipped
 from rocperf.plugin import Analysis
@@ -153,6 +153,13 @@ def test_what_lacks_is_said_with_the_command(profile: Profile) -> None:
     assert isinstance(outcome, Skipped)
     assert outcome.missing == ("rows in copies",)
     assert outcome.command == "rocperf collect --for asked -- ./app"
+
+
+def test_what_cannot_be_judged_is_skipped_with_the_reason(profile: Profile) -> None:
+    outcome = outcome_of(profile, asked(UnjudgedError("the clocks were gated")))
+    assert outcome == Skipped(
+        "asked", ("the clocks were gated",), "rocperf collect --for asked -- ./app"
+    )
 
 
 def test_a_need_that_does_not_exist_fails_alone(profile: Profile) -> None:
