@@ -22,6 +22,7 @@ VERBS = (
     "analyze",
     "view",
     "query",
+    "occupancy",
     "plugins",
     "doctor",
     "demo",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocperf.hardware.calculator import Calculation, calculate, find_gpu
 from rocperf.hardware.facts import (
     BlockLimits,
     Figure,
@@ -27,11 +28,21 @@ from rocperf.hardware.reported import (
     halved_counts,
     reported_resources,
 )
-from rocperf.hardware.whatif import Change, Fill, Step, fill, max_lds, max_vgprs, next_steps
+from rocperf.hardware.whatif import (
+    Change,
+    Fill,
+    Step,
+    fill,
+    headroom,
+    max_lds,
+    max_vgprs,
+    next_steps,
+)
 
 __all__ = [
     "HW_NAMES",
     "BlockLimits",
+    "Calculation",
     "Caveat",
     "Change",
     "Figure",
@@ -46,9 +57,12 @@ __all__ = [
     "Product",
     "Reported",
     "Step",
+    "calculate",
     "compiler_waves_per_simd",
     "fill",
+    "find_gpu",
     "halved_counts",
+    "headroom",
     "host_link",
     "known_targets",
     "max_lds",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -145,6 +146,41 @@ def _changes(now: Occupancy, resources: KernelResources, n: int) -> tuple[Change
     if resources.lds_bytes > lds:
         changes.append(Change("lds", resources.lds_bytes, lds))
     return tuple(changes)
+
+
+def headroom(
+    facts: GpuFacts,
+    resources: KernelResources,
+    wave_size: int | None = None,
+    *,
+    cu_mode: bool = False,
+) -> Mapping[Resource, int]:
+    """Return the most of each resource that keeps as many workgroups resident as now.
+
+    Parameters
+    ----------
+    facts, resources, wave_size, cu_mode
+        As for `rocperf.hardware.resident_occupancy`.
+
+    Returns
+    -------
+    Mapping[Resource, int]
+        Registers a lane (``vgpr``, accumulation registers included where they share a file),
+        registers (``sgpr``, absent where they limit nothing or are not known) and bytes of a
+        workgroup (``lds``). Each holds while the others stay as they are. Empty when the launch
+        cannot start.
+    """
+    now = resident_occupancy(facts, resources, wave_size, cu_mode=cu_mode)
+    limits = now.limits
+    if now.workgroups == 0:
+        return {}
+    waves = math.ceil(now.waves / limits.simds)
+    kept: dict[Resource, int] = {"vgpr": max_vgprs(limits, waves)}
+    sgprs = max_sgprs(limits, waves)
+    if sgprs is not None and resources.sgpr is not None:
+        kept["sgpr"] = min(sgprs, facts.whole("max_sgprs_with_extras"))
+    kept["lds"] = max_lds(limits, now.workgroups)
+    return kept
 
 
 def fill(occupancy: Occupancy, workgroups: int, cu_count: int, num_xcc: int = 1) -> Fill | None:
