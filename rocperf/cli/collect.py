@@ -32,8 +32,22 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
         metavar="ID[,ID…]",
         help="collect what these analyses need (default: all installed)",
     )
-    what.add_argument("--plugin", action="append", default=[], type=Path, metavar="FILE.py")
-    what.add_argument("-O", dest="options", action="append", default=[], metavar="ID.OPTION=VALUE")
+    what.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE.py",
+        help="use the analyses of this file, too, and collect what they need",
+    )
+    what.add_argument(
+        "-O",
+        dest="options",
+        action="append",
+        default=[],
+        metavar="ID.OPTION=VALUE",
+        help="set an option of an analysis for the findings that are printed",
+    )
     what.add_argument("--kernels", metavar="REGEX", help="take counters of these kernels only")
     what.add_argument(
         "--launches", metavar="1-3", help="take counters of these launches of each kernel only"
@@ -60,12 +74,23 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
         "--resume", type=Path, metavar="FILE", help="run only the passes that this profile lacks"
     )
     result = verb.add_argument_group("the result")
-    result.add_argument("-o", "--output", type=Path, help="profile (default: <program>.rocperf)")
+    result.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="profile (default: <program>.rocperf)",
+    )
     result.add_argument("--force", action="store_true", help="replace an existing profile")
     result.add_argument("--strict", action="store_true", help="exit 5 when a pass failed")
     result.add_argument("--app-exit", action="store_true", help="exit with the program's code")
     result.add_argument("--view", action="store_true", help="open the screen afterwards")
-    verb.add_argument("command", nargs=argparse.REMAINDER, metavar="./app [args…]")
+    verb.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="./app [args…]",
+        help="the program and its arguments, passed on as they are",
+    )
     verb.set_defaults(run=run)
 
 

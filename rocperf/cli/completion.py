@@ -15,7 +15,7 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
         help="print a completion script for a shell",
         description="Print a completion script, to be sourced from the shell's start-up file.",
     )
-    verb.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    verb.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell reads it")
     verb.set_defaults(run=run)
 
 
