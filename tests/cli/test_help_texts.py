@@ -24,7 +24,7 @@ def _actions(top: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Actio
     [pytest.param(*each, id=f"{each[0]} {each[1].dest}") for each in _actions(parser())],
 )
 def test_every_option_says_what_it_does(verb: str, action: argparse.Action) -> None:
-    assert action.help and action.help.strip(), f"{verb} {action.option_strings or action.dest}"
+    assert (action.help or "").strip(), f"{verb} {action.option_strings or action.dest}"
 
 
 @pytest.mark.parametrize(
