@@ -38,12 +38,16 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Product:
-    """A product of one target: its names and the figures that other products do not share."""
+    """A product of one target: its names and the figures that other products do not share.
+
+    ``partitions`` is the number of XCCs of one agent by compute partition mode.
+    """
 
     names: tuple[str, ...]
     figures: Mapping[str, Figure]
     host_link: str | None
     peer_link: str | None
+    partitions: Mapping[str, Figure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,11 @@ class GpuFacts:
         Name to figure, the same for every product of the target.
     products
         What differs between products.
+    host_link, peer_link
+        Which links every product has.
+    lacks
+        Figures that the target is known not to have, and the key of the source that says so; a
+        figure that is neither here nor there is not known.
     """
 
     target: str
@@ -124,6 +133,7 @@ class GpuFacts:
     products: tuple[Product, ...]
     host_link: str | None
     peer_link: str | None
+    lacks: Mapping[str, str]
 
     @property
     def is_rdna(self) -> bool:
@@ -285,6 +295,7 @@ def _described(name: str) -> GpuFacts:
             figures=MappingProxyType(figures_of(entry)),
             host_link=entry.get("host_link"),
             peer_link=entry.get("peer_link"),
+            partitions=MappingProxyType(figures_of(entry.get("partitions", {}))),
         )
         for entry in table.get("products", ())
     )
@@ -296,6 +307,9 @@ def _described(name: str) -> GpuFacts:
         products=products,
         host_link=table.get("host_link"),
         peer_link=table.get("peer_link"),
+        lacks=MappingProxyType(
+            {name: source for source, names in table.get("lacks", {}).items() for name in names}
+        ),
     )
 
 

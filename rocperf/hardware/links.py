@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from rocperf.hardware.facts import (
     Figure,
@@ -14,6 +14,8 @@ from rocperf.hardware.facts import (
     read_facts,
     target_facts,
 )
+
+_PCIE: Final = {8.0: "pcie3_x16", 16.0: "pcie4_x16", 32.0: "pcie5_x16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,12 @@ class Link:
         Source keys, see `rocperf.hardware.source_text`.
     unconfirmed
         Whether any of it lacks a primary source.
+    sdma_bytes_per_s
+        Most that a copy by the DMA engines reaches, however many links there are; None when that
+        is not known to be less.
+    floor_bytes_per_s, floor_bidirectional_bytes_per_s
+        What AMD's acceptance test asks for between two GPUs, in one direction and in both
+        together; None for other numbers of links, and where it asks for nothing.
     """
 
     name: str
@@ -42,6 +50,9 @@ class Link:
     achievable_bytes_per_s: float | None
     source: str
     unconfirmed: bool = False
+    sdma_bytes_per_s: float | None = None
+    floor_bytes_per_s: float | None = None
+    floor_bidirectional_bytes_per_s: float | None = None
 
 
 def host_link(target: str, product: str | None = None) -> Link | None:
@@ -89,12 +100,12 @@ def pcie_link(gigatransfers_per_s: float, lanes: int) -> Link | None:
     Parameters
     ----------
     gigatransfers_per_s
-        16 for Gen4, 32 for Gen5; other rates and generations with another line code are not
-        described and give None.
+        8 for Gen3, 16 for Gen4, 32 for Gen5; generations with another line code are not described
+        and give None.
     lanes
         1 to 16. The achievable rate is known for 16 only.
     """
-    key = {16.0: "pcie4_x16", 32.0: "pcie5_x16"}.get(float(gigatransfers_per_s))
+    key = _PCIE.get(float(gigatransfers_per_s))
     if key is None or not 1 <= lanes <= 16:
         return None
     full = _link(key, 1)
@@ -146,8 +157,14 @@ def _link(key: str, links: int | None) -> Link | None:
     if links is None and fixed is not None:
         used.append(fixed)
     achievable = _achievable(table, figures, count)
-    if achievable is not None:
-        used.append(achievable)
+    tested = count == (fixed.value if fixed is not None else 1)
+    more = {
+        name: figures[name]
+        for name in ("sdma_bytes_per_s", "floor_bytes_per_s", "floor_bidirectional_bytes_per_s")
+        if name in figures and (tested or name == "sdma_bytes_per_s")
+    }
+    used += [achievable] if achievable is not None else []
+    used += more.values()
     keys = dict.fromkeys(k.strip() for figure in used for k in figure.source.split(","))
     title = table["title"]
     return Link(
@@ -157,6 +174,7 @@ def _link(key: str, links: int | None) -> Link | None:
         achievable_bytes_per_s=achievable.value if achievable else None,
         source=", ".join(keys),
         unconfirmed=any(figure.unconfirmed for figure in used),
+        **{name: figure.value for name, figure in more.items()},
     )
 
 

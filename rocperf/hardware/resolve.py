@@ -84,8 +84,9 @@ def resolve(row: Mapping[str, object]) -> Resolved:
     if facts is not None:
         cus = known.get("cus")
         products = facts.candidates(product, int(cus.value) if cus else None, None)
-        whole = _has_all_dies(facts, products, cus, _text(row.get("compute_partition")))
-        notes = _settle_xccs(known, facts, products, whole=whole)
+        partition = _text(row.get("compute_partition"))
+        whole = _has_all_dies(facts, products, cus, partition)
+        notes = _settle_xccs(known, facts, _xccs_of(facts, products, partition, whole=whole))
         # A name may be general; the dies, once settled, can rule products out.
         xccs = known.get("xccs")
         if cus and xccs:
@@ -107,8 +108,24 @@ def _has_all_dies(
     return full is not None and full.value == cus.value
 
 
+def _xccs_of(
+    facts: GpuFacts, products: tuple[Product, ...], partition: str | None, *, whole: bool
+) -> Figure | None:
+    """Return the dies of one agent: by partition mode, or all of the product where it is whole."""
+    always = facts.figure("xccs_per_device")
+    if always is not None:
+        return always
+    if partition is not None:
+        found = [each.partitions.get(partition.upper()) for each in products]
+        if found and found[0] is not None and all(f and f.value == found[0].value for f in found):
+            return found[0]
+    return facts.figure("xccs", products) if whole else None
+
+
 def _settle_xccs(
-    known: dict[str, Known], facts: GpuFacts, products: tuple[Product, ...], *, whole: bool
+    known: dict[str, Known],
+    facts: GpuFacts,
+    listed: Figure | None,
 ) -> tuple[str, ...]:
     """Refuse a number of dies that the CUs do not fit on; take the listed one where there is one.
 
@@ -120,7 +137,6 @@ def _settle_xccs(
     if xccs is not None and fits:
         return ()
     known.pop("xccs", None)
-    listed = facts.figure("xccs_per_device") or (facts.figure("xccs", products) if whole else None)
     if listed is not None:
         known["xccs"] = Known(listed.value, "gpus.toml", listed)
     if cus is None or xccs is None or most is None:

@@ -70,5 +70,83 @@ def test_reported_pcie_links() -> None:
     assert narrow.peak_bytes_per_s == pytest.approx(15.75e9, rel=1e-3)
     assert narrow.achievable_bytes_per_s is None
     assert pcie_link(32, 16) == host_link("gfx950", "MI350X")
-    assert pcie_link(8, 16) is None
+    gen3 = pcie_link(8, 16)
+    assert gen3 is not None
+    # 8 GT/s on 16 lanes with 130 bits for 128: 15.75 GB/s; no primary source was found.
+    assert gen3.peak_bytes_per_s == pytest.approx(8e9 * 16 * 128 / 130 / 8)
+    assert (gen3.unconfirmed, gen3.achievable_bytes_per_s) == (True, None)
+    assert pcie_link(5, 16) is None  # Gen2 codes 8 bits in 10
+    assert pcie_link(64, 16) is None
+    assert pcie_link(16, 32) is None
     assert pcie_link(16, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "product", "links", "peak", "achievable", "floor", "both_ways"),
+    [
+        # GB/s; the acceptance test's floors and the rates that documentation gives.
+        ("gfx908", "MI100", None, 46, None, None, None),
+        ("gfx90a", "MI210", 1, 50, None, None, None),
+        ("gfx90a", "MI250", 1, 50, 36, None, None),
+        ("gfx90a", "MI250", 4, 200, 142, None, None),
+        ("gfx942", "MI300A", None, 128, 80, 80, 155),
+        ("gfx942", "MI300X", None, 64, 45, 33.9, 43.9),
+        ("gfx942", "MI325X", None, 64, 45, 33.9, 43.9),
+        ("gfx942", "MI300X", 7, 448, 315, None, None),
+        ("gfx950", "MI350X", None, 76.8, None, None, None),
+        ("gfx950", "MI355X", 7, 537.6, None, None, None),
+    ],
+)
+def test_links_between_gpus(
+    target: str,
+    product: str,
+    links: int | None,
+    peak: float,
+    achievable: float | None,
+    floor: float | None,
+    both_ways: float | None,
+) -> None:
+    link = peer_link(target, product, links)
+    assert link is not None
+    assert link.peak_bytes_per_s / 1e9 == pytest.approx(peak)
+    found = (
+        link.achievable_bytes_per_s,
+        link.floor_bytes_per_s,
+        link.floor_bidirectional_bytes_per_s,
+    )
+    wanted = (achievable, floor, both_ways)
+    assert [None if x is None else x / 1e9 for x in found] == [
+        None if x is None else pytest.approx(x) for x in wanted
+    ]
+
+
+def test_dma_copies_of_mi250_gain_nothing_from_more_links() -> None:
+    one, four = (peer_link("gfx90a", "MI250X", n) for n in (1, 4))
+    assert one is not None
+    assert four is not None
+    assert one.sdma_bytes_per_s == four.sdma_bytes_per_s == 50e9
+    other = peer_link("gfx942", "MI300X")
+    assert other is not None
+    assert other.sdma_bytes_per_s is None
+
+
+@pytest.mark.parametrize(
+    ("target", "product", "name", "floor"),
+    [
+        ("gfx908", "MI100", "PCIe Gen4 x16", 30),
+        ("gfx90a", "MI210", "PCIe Gen4 x16", 30),
+        ("gfx90a", "MI250X", "PCIe Gen4 x16", 30),
+        ("gfx942", "MI300X", "PCIe Gen5 x16", None),
+        ("gfx942", "MI325X", "PCIe Gen5 x16", None),
+        ("gfx950", "MI350X", "PCIe Gen5 x16", None),
+        ("gfx950", "MI355X", "PCIe Gen5 x16", None),
+    ],
+)
+def test_links_to_the_host(target: str, product: str, name: str, floor: float | None) -> None:
+    link = host_link(target, product)
+    assert link is not None
+    assert (link.name, link.kind, link.unconfirmed) == (name, "pcie", False)
+    assert link.floor_bytes_per_s == (None if floor is None else floor * 1e9)
+    assert link.floor_bidirectional_bytes_per_s == (None if floor is None else 55e9)
+    assert link.achievable_bytes_per_s is not None
+    assert link.achievable_bytes_per_s < link.peak_bytes_per_s
