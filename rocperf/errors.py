@@ -20,22 +20,29 @@ class RocperfError(Exception):
         What went wrong, in one sentence, naming the thing it went wrong with.
     hint
         What to do next: a command or an edit.
+    details
+        Names that the message speaks of, shown one a line below it.
     """
 
     exit_code: ClassVar[int] = 2
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str | None = None, details: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.details = details
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive the trip from a worker process with message and hint."""
-        return (_rebuild, (type(self), self.message, self.hint))
+        """Survive the trip from a worker process with all that it says."""
+        return (_rebuild, (type(self), self.message, self.hint, self.details))
 
 
-def _rebuild(kind: type[RocperfError], message: str, hint: str | None) -> RocperfError:
-    return kind(message, hint=hint)
+def _rebuild(
+    kind: type[RocperfError], message: str, hint: str | None, details: tuple[str, ...]
+) -> RocperfError:
+    return kind(message, hint=hint, details=details)
 
 
 class UsageError(RocperfError):

@@ -11,8 +11,10 @@ import contextlib
 import errno
 import os
 import shutil
+import socket
 import tempfile
 import uuid
+import zlib
 from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Memory that writing may take before it spills to disk. A choice of ours: together with
 #: Python it keeps an ingest under 600 MB.
-MEMORY_LIMIT = "300MB"
+MEMORY_LIMIT = "400MB"
 
 _SPILL = ".spill"
 _SCRATCH = ".scratch"
@@ -57,7 +59,7 @@ class Store:
         self._temporary = temporary
         self._open = True
         # DuckDB takes what follows a question mark in a path for options: go another way.
-        self._around = Path(tempfile.mkdtemp(prefix="rocperf-"))
+        self._around = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
         odd = "?" in str(temporary.resolve())
         self._working = self._around / temporary.name if odd else temporary
 
@@ -85,12 +87,14 @@ class Store:
             raise InputError(
                 f"{target} already exists", hint="--force replaces it, --append adds runs to it"
             )
+        if target.exists() and not target.is_file():
+            raise InputError(f"{target} is no regular file", hint="choose another -o")
         folder = target.parent
         if not folder.is_dir():
             raise InputError(f"there is no folder {folder}", hint="make it, or choose another -o")
         if not os.access(folder, os.W_OK):
             raise InputError(f"{folder} cannot be written", hint="choose another place with -o")
-        temporary = folder / f".rocperf-{uuid.uuid4().hex[:12]}.part"
+        temporary = folder / temporary_name()
         with explained(target):
             connection = duckdb.connect()
             store = cls(target, temporary, connection)
@@ -257,6 +261,17 @@ def explained(target: Path) -> Generator[None]:
                 f"{target} is in use by another program", hint="close it there and try again"
             ) from error
         raise
+
+
+def scratch_prefix() -> str:
+    """Begin a temporary name with this machine and process: whoever finds it can ask after them."""
+    host = zlib.crc32(socket.gethostname().encode())
+    return f"rocperf-{host:08x}-{os.getpid()}-"
+
+
+def temporary_name() -> str:
+    """Make a hidden name that no other process takes and that does not look like a profile."""
+    return f".{scratch_prefix()}{uuid.uuid4().hex[:12]}.part"
 
 
 def arrow(frame: pl.DataFrame) -> object:

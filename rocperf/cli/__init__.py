@@ -76,5 +76,7 @@ def _say(error: RocperfError) -> None:
     from rocperf.report.visible import visible
 
     print(f"rocperf: {visible(error.message)}", file=sys.stderr)
+    for line in error.details:
+        print(f"  {visible(line)}", file=sys.stderr)
     if error.hint:
         print(f"  hint: {visible(error.hint)}", file=sys.stderr)

@@ -57,12 +57,13 @@ def show_event(progress: Progress, event: object, *, verbose: bool = False) -> N
     """Show one event of an ingest: a changing line for progress, a lasting one for a note."""
     from rocperf.ingest.load import Note
     from rocperf.ingest.load import Progress as Rows
+    from rocperf.report.visible import visible
 
     if isinstance(event, Rows):
         done = f"{event.bytes / 1e6:,.0f} of {event.total_bytes / 1e6:,.0f} MB"
         progress.show(f"{event.file}: {event.rows:,} rows, {done}, {event.rate:,.0f} rows/s")
     elif isinstance(event, Note) and (verbose or event.severity != "info"):
-        progress.say(f"{event.severity}: {event.message}")
+        progress.say(f"{event.severity}: {visible(event.message)}")
 
 
 def summarise(path: Path, progress: Progress) -> None:

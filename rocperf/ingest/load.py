@@ -14,9 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-import duckdb
-
-from rocperf.errors import BusyError, InputError, NothingError, PartialError, RocperfError
+from rocperf.errors import InputError, NothingError, PartialError, RocperfError
+from rocperf.ingest.append import check_base, next_ids, take_back_dispatches
 from rocperf.ingest.collected import assign_passes, record_passes
 from rocperf.ingest.discover import Workload, discover, readers
 from rocperf.ingest.events import Note, Progress
@@ -26,9 +25,11 @@ from rocperf.ingest.identify import (
     record_files,
     runs_without_events,
 )
+from rocperf.ingest.leftovers import remove_leftovers
 from rocperf.ingest.match import match_launches
-from rocperf.ingest.sink import INCOMING, StoreSink
+from rocperf.ingest.sink import StoreSink
 from rocperf.ingest.source import OnEvent, SourceFile
+from rocperf.ingest.twins import HARMLESS, sha256_of, twins_among, without_twins
 from rocperf.schema import SCHEMA_VERSION
 from rocperf.store import Store, explained
 
@@ -36,7 +37,8 @@ __all__ = ["Note", "Progress", "cached_profile", "default_output", "ingest"]
 
 Mode = Literal["create", "replace", "append"]
 
-_CHUNK = 1 << 20
+# Workloads of a folder that a refusal lists. A choice of ours: they fit on a screen.
+_LISTED = 16
 # Formats whose files stand for themselves: one that fails does not spoil the others.
 _ALONE = frozenset({"rocpd", "rocprofv3-json", "rocprof"})
 
@@ -109,16 +111,20 @@ def ingest(
         _refuse_several(paths, workloads)
     base = output if mode == "append" and output.exists() else None
     if base is not None:
-        _check_base(base)
+        check_base(base)
+    freed = remove_leftovers(output.parent)
+    if freed and on_event is not None:
+        told = f"{freed / 1e6:,.1f} MB that an ingest left when it was killed are removed"
+        on_event(Note("info", "leftovers-removed", told))
     total = sum(source.size for each in workloads for source in each.sources)
     with (
         explained(output),
         Store.create(output, replace=mode != "create", base=base) as store,
     ):
-        first_run, first_file = _next_ids(store)
+        first_run, first_file = next_ids(store)
         sink = StoreSink(store, total, on_event, first_run=first_run, first_file=first_file)
         if base is not None:
-            _take_back_dispatches(store)
+            take_back_dispatches(store)
         _read_all(workloads, sink, merge=merge)
         if strict and sink.notes:
             raise PartialError(
@@ -132,51 +138,14 @@ def _refuse_several(paths: Sequence[Path], workloads: Sequence[Workload]) -> Non
     for path in paths:
         inside = [each for each in workloads if path.is_dir() and each.root.is_relative_to(path)]
         if len(inside) > 1:
-            shown = [str(each.root) for each in inside[:12]]
+            shown = [str(each.root) for each in inside[:_LISTED]]
             if len(inside) > len(shown):
                 shown.append(f"and {len(inside) - len(shown)} more")
             raise InputError(
-                f"{path} holds {len(inside)} workloads:\n  " + "\n  ".join(shown),
+                f"{path} holds {len(inside)} workloads:",
                 hint="name one of them, or join them with --merge",
+                details=tuple(shown),
             )
-
-
-def _check_base(base: Path) -> None:
-    try:
-        with duckdb.connect(str(base), read_only=True) as connection:
-            row = connection.execute(
-                "SELECT value FROM meta WHERE key = 'schema_version'"
-            ).fetchone()
-    except duckdb.IOException as error:
-        if "lock" in str(error):
-            raise BusyError(f"{base} is in use", hint="close it there and try again") from error
-        raise InputError(f"{base} is not a profile", hint="choose another -o") from error
-    except duckdb.Error as error:
-        raise InputError(f"{base} is not a profile", hint="choose another -o") from error
-    if row is None or int(row[0]) != SCHEMA_VERSION:
-        raise InputError(
-            f"{base} was written by another version of rocperf", hint="ingest into a new file"
-        )
-
-
-def _next_ids(store: Store) -> tuple[int, int]:
-    row = store.connection.execute(
-        "SELECT (SELECT coalesce(max(run_id), 0) FROM runs) + 1,"
-        " (SELECT coalesce(max(file_id), 0) FROM files) + 1"
-    ).fetchone()
-    return (int(row[0]), int(row[1])) if row else (1, 1)
-
-
-def _take_back_dispatches(store: Store) -> None:
-    """Let dispatches of the profile that is appended to be numbered and matched again."""
-    run = store.connection.execute
-    run(
-        f"INSERT INTO {INCOMING} BY NAME SELECT d.* EXCLUDE (launch_id, kernel_id),"
-        " k.name AS kernel FROM all_dispatches d JOIN kernels k USING (kernel_id)"
-    )
-    for table in ("all_dispatches", "launches", "kernels"):
-        run(f"DELETE FROM {table}")
-    run("DELETE FROM notes WHERE code = 'launches-unmatched'")
 
 
 def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) -> None:
@@ -189,13 +158,13 @@ def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) ->
     }
     with ThreadPoolExecutor(1, thread_name_prefix="checksums") as pool:
         # Checksums of files that cannot be twins are taken while the rows are read.
-        twins = _twins(sources, everything=bool(known))
-        checksums = {path: _sha256(path) for path in twins}
-        pending = {s.path: pool.submit(_sha256, s.path) for s in sources if s.path not in twins}
+        twins = twins_among(sources, everything=bool(known))
+        checksums = {path: sha256_of(path) for path in twins}
+        pending = {s.path: pool.submit(sha256_of, s.path) for s in sources if s.path not in twins}
         failures: list[RocperfError] = []
         for number, workload in enumerate(workloads):
             sink.workload = number if merge else 0
-            fresh = _without_twins(workload, checksums, known, sink)
+            fresh = without_twins(workload, checksums, known, sink)
             _read_workload(fresh, sink, failures)
         if not any(record.status == "read" for record in sink.files):
             if failures:
@@ -209,39 +178,6 @@ def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) ->
         match_launches(sink)
         checksums.update({path: future.result() for path, future in pending.items()})
         record_files(sink, checksums)
-
-
-def _twins(sources: Sequence[SourceFile], *, everything: bool) -> set[Path]:
-    by_size: dict[int, set[Path]] = {}
-    for source in sources:
-        by_size.setdefault(source.size, set()).add(source.path)
-    groups = by_size.values()
-    return {path for group in groups if everything or len(group) > 1 for path in group}
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as handle:
-        while chunk := handle.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _without_twins(
-    workload: Workload, checksums: dict[Path, str], known: set[str], sink: StoreSink
-) -> list[SourceFile]:
-    """Leave out files that were read before; agents and empty files may well be equal."""
-    fresh: list[SourceFile] = []
-    for source in workload.sources:
-        checksum = checksums.get(source.path)
-        harmless = source.kind in (None, "agent_info", "sysinfo", "stats", "empty", "node", "link")
-        if checksum in known and not (harmless and source.format != "rocpd"):
-            sink.ignore(source, f"{source.path.name}: the same file was read already")
-            continue
-        if checksum is not None:
-            known.add(checksum)
-        fresh.append(source)
-    return fresh
 
 
 def _read_workload(
@@ -288,6 +224,13 @@ def _drop_idle_runs(sink: StoreSink) -> None:
 
 def _raise_nothing(sink: StoreSink) -> None:
     names = [record.source.path.name for record in sink.files]
+    events = [record for record in sink.files if record.source.kind not in HARMLESS]
+    if events and all(record.status == "ignored" for record in events):
+        raise NothingError(
+            f"nothing new: every event of these {len(names)} files is in {sink.store.target}"
+            " already",
+            hint="-v tells why of each; --force reads everything again",
+        )
     shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
     raise NothingError(
         f"nothing to analyse: no events in {shown}",

@@ -1,4 +1,9 @@
-"""Counter files: one row a dispatch and counter, into dispatches and values."""
+"""Counter files: one row a dispatch and counter, into dispatches and values.
+
+Every row repeats what is known of its launch, so a file is mostly repetition. Where it is whole
+and each dispatch has some counter just once, only dispatch, counter and value of all rows are
+staged, and the launches are read from the rows of that counter: a third of the time and memory.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rocperf.ingest.rocprofv3_csv.selects import counted, select
+from rocperf.ingest.rocprofv3_csv.table import any_rejected
 from rocperf.ingest.sink import INCOMING
 
 if TYPE_CHECKING:
@@ -13,8 +19,45 @@ if TYPE_CHECKING:
     from rocperf.ingest.source import Sink
 
 _STAGE = "scratch.main.stage"
+_FIRST = "scratch.main.first_rows"
 # Smallest wave there is: the most waves that a launch can have.
 _SMALLEST_WAVE = 32
+_VALUES = ("Dispatch_Id", "Counter_Name", "Counter_Value")
+
+
+def stage_values(table: Table, sink: Sink) -> str | None:
+    """Stage only what differs from row to row of a counter file, where that is enough.
+
+    Parameters
+    ----------
+    table
+        Any file.
+    sink
+        Its connection holds the staged rows.
+
+    Returns
+    -------
+    str or None
+        A counter that every dispatch has exactly once; None when the whole rows have to be
+        staged: another kind of file, damage, several processes, or no such counter.
+    """
+    if table.source.kind != "counter_collection" or not set(_VALUES) <= set(table.header):
+        return None
+    process = table.process_column
+    table.stage(sink, (*_VALUES, *([process] if process else [])))
+    if any_rejected(sink):
+        return None
+    run = sink.connection.execute
+    processes = f'count(DISTINCT "{process}")' if process else "1"
+    rows = run(
+        f'SELECT "Counter_Name", count(*), {processes}, count(DISTINCT "Dispatch_Id")'
+        f" FROM {table.relation} GROUP BY ALL ORDER BY count(*) DESC, 1"
+    ).fetchall()
+    if not rows or any(row[2] != 1 or row[0] is None for row in rows):
+        return None
+    everything = run(f'SELECT count(DISTINCT "Dispatch_Id") FROM {table.relation}').fetchone()
+    name, count, _, dispatches = rows[0]
+    return str(name) if everything and count == dispatches == everything[0] else None
 
 
 class Counters:
@@ -38,50 +81,122 @@ class Counters:
         self._table, self._sink = table, sink
         self._run_id, self._file_id, self._nodes = run_id, file_id, nodes
 
-    def store(self, relation: str) -> int:
-        """Store the rows of a relation with the file's columns; return how many were read."""
+    def store(self, relation: str, once: str | None) -> int:
+        """Store rows; return how many were read.
+
+        Parameters
+        ----------
+        relation
+            The rows, with the file's columns; with `once` only those of the values.
+        once
+            A counter that each dispatch has once, whose rows tell of the launches.
+        """
         run = self._sink.connection.execute
-        name = self._table.source.path.name
+        expressions = counted(self._table.header, self._nodes, self._table.rounded)
+        if once is not None and not self._launches(relation, once, expressions):
+            self._table.stage(self._sink)
+            once = None
+        if once is not None:
+            expressions = {"dispatch_id": 'f."Dispatch_Id"', "row": "f.row"}
+        expressions |= {"counter": 'f."Counter_Name"', "value": 'f."Counter_Value"'}
         # Over the staged file a view does: each query below scans the columns that it needs.
         kind = "VIEW" if self._table.relation in relation else "TABLE"
-        expressions = counted(self._table.header, self._nodes, self._table.rounded)
-        expressions |= {"counter": 'f."Counter_Name"', "value": 'f."Counter_Value"'}
         run(f"CREATE {kind} {_STAGE} AS {select(expressions, relation)}")
         row = run(f"SELECT count(*) FROM {_STAGE}").fetchone()
-        self._dispatches()
-        twice = run(
-            f"SELECT count(*), any_value(n), bool_and(same) FROM (SELECT count(*) AS n,"
-            f" min(value) = max(value) AS same FROM {_STAGE} GROUP BY dispatch_id, counter"
-            " HAVING n > 1)"
-        ).fetchone()
-        if twice and twice[0]:
+        if once is None:
+            self._dispatches()
+        repeated = self._repeated()
+        if repeated is None:
+            self._values()
+        else:
             self._values_once()
             self._sink.note(
                 "warning",
                 "counter-repeated",
-                f"{name}: {twice[1]} rows for one counter of one dispatch (replay?);"
-                " equal values are taken once, others not at all",
+                f"{self._table.source.path.name}: {repeated[1]} rows for one counter of one"
+                " dispatch (replay?); equal values are taken once, others not at all",
                 file_id=self._file_id,
-                rows=int(twice[0]),
+                rows=repeated[0],
             )
-        else:
-            self._values()
         self._wrapped_grids()
         run(f"DROP {kind} {_STAGE}")
         return int(row[0]) if row else 0
 
-    def _append(self, table: str, query: str) -> int:
-        return self._sink.append_sql(table, query, (), run_id=self._run_id, file_id=self._file_id)
+    def _append(self, table: str, query: str, *params: object) -> int:
+        return self._sink.append_sql(
+            table, query, params, run_id=self._run_id, file_id=self._file_id
+        )
+
+    def _launches(self, relation: str, once: str, expressions: Mapping[str, str]) -> bool:
+        """Store the dispatches from the rows of one counter.
+
+        Returns
+        -------
+        bool
+            False when a field that only these rows are read for is damaged: nothing is stored.
+        """
+        run = self._sink.connection.execute
+        mark = self._sink.mark()
+        run(
+            f'CREATE OR REPLACE TABLE {_FIRST} AS SELECT "Dispatch_Id" AS dispatch_id,'
+            f' min(row) AS row FROM {relation} GROUP BY "Dispatch_Id"'
+        )
+        # The number of a row comes with its dispatch here, so that order does not matter.
+        run("SET preserve_insertion_order = false")
+        launches = (
+            f"(SELECT s.*, n.row FROM {self._table.scan} s JOIN {_FIRST} n"
+            ' ON n.dispatch_id = s."Dispatch_Id" WHERE s."Counter_Name" = ?)'
+        )
+        query = f"SELECT * FROM ({select(dict(expressions), launches)}) s WHERE {self._unseen}"
+        self._append("all_dispatches", query, once)
+        run("SET preserve_insertion_order = true")
+        run(f"DROP TABLE {_FIRST}")
+        if any_rejected(self._sink):
+            run(
+                f"DELETE FROM {INCOMING} WHERE run_id = {self._run_id}"
+                f" AND file_id = {self._file_id}"
+            )
+            self._sink.back_to(mark)
+            return False
+        return True
 
     def _dispatches(self) -> None:
-        """Store each dispatch once, unless a kernel trace of the run has it."""
+        """Store each dispatch once, from its first row."""
         self._append(
             "all_dispatches",
             f"SELECT s.* EXCLUDE (counter, value) FROM {_STAGE} s WHERE s.row IN"
-            f" (SELECT min(row) FROM {_STAGE} GROUP BY dispatch_id) AND NOT EXISTS (SELECT 1"
-            f" FROM {INCOMING} i WHERE i.run_id = {self._run_id}"
-            " AND i.dispatch_id = s.dispatch_id)",
+            f" (SELECT min(row) FROM {_STAGE} GROUP BY dispatch_id) AND {self._unseen}",
         )
+
+    @property
+    def _unseen(self) -> str:
+        """That no kernel trace of the run has the dispatch."""
+        return (
+            f"NOT EXISTS (SELECT 1 FROM {INCOMING} i WHERE i.run_id = {self._run_id}"
+            " AND i.dispatch_id = s.dispatch_id)"
+        )
+
+    def _repeated(self) -> tuple[int, int] | None:
+        """Count pairs of dispatch and counter that have several rows, and how many of one."""
+        run = self._sink.connection.execute
+        # One group a dispatch is far less than one a pair: a dispatch whose rows are as many as
+        # its counters' bits repeats none.
+        row = run(
+            f"WITH names AS (SELECT counter, (row_number() OVER ()) - 1 AS place"
+            f" FROM (SELECT DISTINCT counter FROM {_STAGE} WHERE counter IS NOT NULL))"
+            " SELECT count(*) FROM (SELECT 1 FROM"
+            f" {_STAGE} s JOIN names n ON n.counter IS NOT DISTINCT FROM s.counter"
+            " GROUP BY s.dispatch_id HAVING count(*) <> bit_count("
+            "bit_or(CASE WHEN place < 63 THEN 1::BIGINT << place ELSE 0 END)) + bit_count("
+            "bit_or(CASE WHEN place BETWEEN 63 AND 125 THEN 1::BIGINT << (place - 63) ELSE 0 END)))"
+        ).fetchone()
+        if row and not row[0]:
+            return None
+        found = run(
+            "SELECT count(*), any_value(n) FROM (SELECT count(*) AS n"
+            f" FROM {_STAGE} GROUP BY dispatch_id, counter HAVING n > 1)"
+        ).fetchone()
+        return (int(found[0]), int(found[1])) if found and found[0] else None
 
     def _values(self) -> None:
         usable = "value IS NOT NULL AND isfinite(value)"

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from rocperf.errors import InputError
-from rocperf.ingest.rocprofv3_csv.counters import Counters
+from rocperf.ingest.rocprofv3_csv.counters import Counters, stage_values
 from rocperf.ingest.rocprofv3_csv.headers import TIMES
 from rocperf.ingest.rocprofv3_csv.repair import Repaired, repair
 from rocperf.ingest.rocprofv3_csv.selects import SIMPLE, Expressions, select
@@ -42,8 +42,10 @@ def read_rows(source: SourceFile, group: Group) -> None:
         # Numbers of records follow the file only while its order is kept.
         run("SET preserve_insertion_order = true")
         try:
-            table.stage(group.sink)
-            File(table, group).read()
+            once = stage_values(table, group.sink)
+            if once is None:
+                table.stage(group.sink)
+            File(table, group, once).read()
         except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
             raise InputError(f"{source.path}: {str(error).splitlines()[0]}") from error
         finally:
@@ -60,10 +62,12 @@ class File:
         The file.
     group
         The files that it belongs to.
+    once
+        See `rocperf.ingest.rocprofv3_csv.counters.stage_values`.
     """
 
-    def __init__(self, table: Table, group: Group) -> None:
-        self.table, self.group = table, group
+    def __init__(self, table: Table, group: Group, once: str | None) -> None:
+        self.table, self.group, self.once = table, group, once
         self.source, self.sink = table.source, group.sink
         self.counters = self.source.kind == "counter_collection"
         self.file_id = 0
@@ -71,7 +75,7 @@ class File:
 
     def read(self) -> None:
         """Read it, once for each process in it."""
-        column = next((c for c in ("Process_Id", "Pid") if c in self.table.header), None)
+        column = self.table.process_column
         pids = self._pids(column) if column else [None]
         several = len(pids) > 1
         for number, pid in enumerate(pids or [None]):
@@ -119,7 +123,9 @@ class File:
             relation = f"(SELECT * FROM {relation} WHERE {only})"
         if self.counters:
             nodes = self.group.agents.nodes
-            done = Counters(self.table, self.sink, run_id, self.file_id, nodes).store(relation)
+            counters = Counters(self.table, self.sink, run_id, self.file_id, nodes)
+            done = counters.store(relation, self.once)
+            self.once = None
         else:
             target, expressions = self._expressions()
             query = select(expressions, relation)

@@ -6,13 +6,14 @@ import contextlib
 import csv
 import io
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocperf.errors import InputError
 from rocperf.ingest.rocprofv3_csv.headers import NEEDED, TIMES, TYPES, header_of
+from rocperf.store import scratch_prefix
 
 if TYPE_CHECKING:
     from rocperf.ingest.source import Sink, SourceFile
@@ -66,8 +67,16 @@ class Table:
         return f"(SELECT rowid + 1 AS row, * FROM {_RAW})"
 
     @property
-    def _scan(self) -> str:
-        """Only names of columns go into the text, quoted; the path is ours."""
+    def process_column(self) -> str | None:
+        """The column that names the process, where there is one."""
+        return next((c for c in ("Process_Id", "Pid") if c in self.header), None)
+
+    @property
+    def scan(self) -> str:
+        """The file itself; what is rejected is to be looked at with `rejected`.
+
+        Only names of columns go into the text, quoted; the path is ours.
+        """
         columns = ", ".join(f"{_text(name)}: '{kind}'" for name, kind in self.types.items())
         return (
             f"read_csv({_text(str(self.link))}, columns = {{{columns}}},"
@@ -76,15 +85,24 @@ class Table:
             f" store_rejects = true, rejects_table = '{_REJECTS}', rejects_scan = '{_SCANS}')"
         )
 
-    def stage(self, sink: Sink) -> None:
+    def stage(self, sink: Sink, only: Collection[str] | None = None) -> None:
         """Read the file into a scratch table, whose rows then keep its order.
 
         Numbering records while they are read keeps DuckDB on one core; the ids of an ordered
         table number them for nothing, and each later query scans only the columns it needs.
+
+        Parameters
+        ----------
+        sink
+            Its connection holds the table.
+        only
+            The columns to read; None for all that some table takes.
         """
+        forget(sink)
         sink.connection.execute(f"DROP TABLE IF EXISTS {_RAW}")
-        kept = ", ".join(f'"{name}"' for name in self.header if name not in _UNUSED)
-        sink.connection.execute(f"CREATE TABLE {_RAW} AS SELECT {kept} FROM {self._scan}")
+        wanted = set(self.header) - _UNUSED if only is None else set(only)
+        kept = ", ".join(f'"{name}"' for name in self.header if name in wanted)
+        sink.connection.execute(f"CREATE TABLE {_RAW} AS SELECT {kept} FROM {self.scan}")
 
 
 @contextlib.contextmanager
@@ -103,7 +121,7 @@ def open_table(source: SourceFile) -> Generator[Table]:
     header = header_of(head)
     _check(source, header)
     first = _records(head, header)[:_LOOKED_AT]
-    with tempfile.TemporaryDirectory(prefix="rocperf-") as folder:
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
         link = Path(folder) / "table.csv"
         link.symlink_to(source.path.resolve())
         yield Table(
@@ -176,6 +194,11 @@ class Rejected:
     line: int
     text: str
     reason: str
+
+
+def any_rejected(sink: Sink) -> bool:
+    """Say whether the reads since the last `forget` rejected a record."""
+    return bool(sink.connection.execute(f"SELECT 1 FROM {_REJECTS} LIMIT 1").fetchone())
 
 
 def rejected(sink: Sink) -> list[Rejected]:
