@@ -83,7 +83,7 @@ def _ask(
 ) -> Outcome:
     try:
         if missing := profile.missing(analysis.requires):
-            return Skipped(name, missing, profile.command_for(name))
+            return Skipped(name, missing, profile.command_for(name, analysis.requires))
         if address is None:
             return outcome_of(name, analysis.run(profile), profile)
         if profile.path is None:

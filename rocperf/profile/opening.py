@@ -15,11 +15,11 @@ import polars as pl
 
 from rocperf.errors import BusyError, InputError, NothingError
 from rocperf.hardware import Gpu
-from rocperf.metrics.catalogue import metric as catalogue_metric
 from rocperf.metrics.evaluate import evaluate
 from rocperf.model import Requires
+from rocperf.profile import lacking
 from rocperf.profile.region import restrict
-from rocperf.schema import BY_NAME, SCHEMA_VERSION
+from rocperf.schema import SCHEMA_VERSION
 
 _MAGIC_AT, _MAGIC = 8, b"DUCK"
 
@@ -229,6 +229,11 @@ class Profile:
         rows = self.sql("SELECT * FROM agents WHERE kind = 'GPU'").to_dicts()
         return {(row["run_id"], row["agent_id"]): Gpu.from_agent(row) for row in rows}
 
+    @property
+    def agents(self) -> tuple[Gpu, ...]:
+        """Every GPU that a run describes, whether it did work or not."""
+        return tuple(self._agents.values())
+
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
         """GPUs that did work, each once, the busiest first."""
@@ -245,43 +250,22 @@ class Profile:
 
     def missing(self, requires: Requires) -> tuple[str, ...]:
         """Name what the profile lacks, one phrase each; empty when it has everything."""
-        lacking: list[str] = []
-        for table in requires.tables:
-            if not self.scalar(
-                f"SELECT count(*) FROM (SELECT 1 FROM {BY_NAME[table].name} LIMIT 1)"
-            ):
-                lacking.append(f"rows in {table}")
-        for name in requires.columns:
-            table, column = name.split(".")
-            if f"rows in {table}" in lacking:
-                continue
-            known = {c.name: c for c in BY_NAME[table].columns}[column]
-            if not self.scalar(f"SELECT count({known.name}) FROM {BY_NAME[table].name}"):
-                lacking.append(f"{name}: {known.doc[0].lower()}{known.doc[1:].rstrip('.')}")
-        lacking += [text for m in requires.metrics if (text := self._lacking(m))]
-        for group in requires.any_of:
-            each = [[text for m in metrics if (text := self._lacking(m))] for metrics in group]
-            if all(each):
-                lacking.append(" or ".join(", ".join(texts) for texts in each))
-        return tuple(lacking)
+        return lacking.missing(self, requires)
 
-    @cached_property
-    def _counters(self) -> frozenset[str]:
-        rows = self.sql("SELECT DISTINCT counter FROM counter_values WHERE value IS NOT NULL")
-        return frozenset(rows["counter"].to_list())
+    def command_for(self, analysis: str, requires: Requires | None = None) -> str:
+        """Return the command that would collect what an analysis needs.
 
-    def _lacking(self, metric: str) -> str:
-        targets = sorted({gpu.target for gpu in self._agents.values() if gpu.target})
-        targets = targets or ["unknown"]
-        ways = [f.expression.counters for t in targets for f in catalogue_metric(metric).on(t)]
-        if not ways:
-            return f"{metric} (not available on {', '.join(targets)})"
-        if any(set(names) <= self._counters for names in ways):
-            return ""
-        return f"counters {', '.join(n for n in ways[0] if n not in self._counters)}"
-
-    def command_for(self, analysis: str) -> str:
-        """Return the command that would collect what an analysis needs."""
+        Parameters
+        ----------
+        analysis
+            Its id.
+        requires
+            What it needs. Where a pass that did not come to its end was to bring that, and what
+            the passes wrote is there still, they are gone on with.
+        """
+        raw = self.path.with_name(self.path.name + ".raw") if self.path is not None else None
+        if requires and raw and raw.is_dir() and lacking.asked_in_vain(self, requires):
+            return f"rocperf collect --resume {shlex.quote(str(self.path))}"
         command = self.scalar("SELECT any_value(command ORDER BY run_id) FROM runs")
         return f"rocperf collect --for {shlex.quote(analysis)} -- {command or './app'}"
 

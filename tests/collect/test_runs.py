@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from rocperf import pipeline
 from rocperf.collect import describe
 from rocperf.errors import InputError, MachineError, NothingError, UsageError
+from rocperf.model import Skipped
 from rocperf.profile import open_profile
 
 from .conftest import Run
@@ -84,6 +86,20 @@ def test_a_failed_pass_keeps_the_others_and_is_resumed(run: Run, machine: Machin
     assert [each.status for each in second.passes] == ["complete", "complete"]
     assert second.passes[0] == before
     assert rows(second.profile, "SELECT count(*) FROM counter_values")[0][0] == 180 * 6
+
+
+def test_a_skipped_analysis_tells_of_the_failed_pass(run: Run, machine: Machine) -> None:
+    machine(fail="counters:abort")
+    done = run()
+
+    result = pipeline.analyze(done.profile, pipeline.Selection(only=("coalescing",)))
+
+    (skipped,) = result.outcomes
+    assert isinstance(skipped, Skipped)
+    (text,) = skipped.missing
+    assert text.startswith("counters TCP_TOTAL_CACHE_ACCESSES_sum, TA_TOTAL_WAVEFRONTS_sum")
+    assert text.endswith("(unavailable: pass 2 ended by signal 6)")
+    assert skipped.command == "rocperf collect --resume app.rocperf"
 
 
 def test_resuming_goes_on_with_the_same(run: Run) -> None:
