@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 #: Python it keeps an ingest under 600 MB.
 MEMORY_LIMIT = "400MB"
 
+#: What DuckDB makes of Ctrl-C while it works.
+INTERRUPTED = "Query interrupted"
+
 _SPILL = ".spill"
 _SCRATCH = ".scratch"
 
@@ -249,8 +252,10 @@ def explained(target: Path) -> Generator[None]:
     """Turn what DuckDB and the system say of a full disk or a lock into our own errors."""
     try:
         yield
-    except (duckdb.Error, OSError) as error:
+    except (duckdb.Error, OSError, RuntimeError) as error:
         text = str(error)
+        if text == INTERRUPTED:
+            raise KeyboardInterrupt from error
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         if full or "No space left" in text or "Disk quota" in text or "File too large" in text:
             raise SpaceError(
