@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rocperf
-from rocperf import Confidence, Finding, Measure, Profile, Query, Requires, Subject, option
+from rocperf import Confidence, Finding, Measure, Query, Requires, Subject, option
 from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, saving
+
+if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
+    from rocperf import Profile
 
 #: Lines of a unit-stride access of 4 bytes a lane, measured on MI200 and MI300X.
 IDEAL_LINES = 4

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rocperf import Finding, Measure, Profile, Query, Subject
+from rocperf import Finding, Measure, Query, Subject
 from rocperf.hardware import Occupancy, Reported, fill
 from rocperf_analyses.kernel_times import KernelTime, saving
+
+if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
+    from rocperf import Profile
 
 GRID_EVIDENCE = """
 SELECT vgpr, agpr, sgpr, lds_bytes, static_lds_bytes, workgroup_size, grid_size,

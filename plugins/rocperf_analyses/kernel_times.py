@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rocperf import Profile, UnjudgedError
+from rocperf import UnjudgedError
+
+if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
+    from rocperf import Profile
 
 #: Copies and fills of the runtime and kernels of RCCL are nobody's code to change.
 KERNEL_TIMES = """

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rocperf
-from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
+from rocperf import Finding, Measure, Query, Requires, Subject, option
 from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, saving
+
+if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
+    from rocperf import Profile
 
 DECIDING = ("lds-conflict-share", "lds-conflicts-per-instruction")
 HELPING = ("lds-conflict-kernel-share",)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rocperf
-from rocperf import Finding, Measure, Profile, Query, Requires, Subject, option
+from rocperf import Finding, Measure, Query, Requires, Subject, option
 from rocperf_analyses.copy_links import PIN, Best, best_of
+
+if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
+    from rocperf import Profile
 
 #: Large copies by direction and agents. Copies that run at once share their link, so the rate is
 #: bytes over the time in which at least one ran. One call that made several copies was staged.

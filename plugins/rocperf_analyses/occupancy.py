@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import rocperf
-from rocperf import Finding, Measure, Profile, Query, Requires, Subject, UnjudgedError, option
+from rocperf import Finding, Measure, Query, Requires, Subject, UnjudgedError, option
 from rocperf.hardware import (
     GpuFacts,
     Occupancy,
@@ -18,6 +19,9 @@ from rocperf.hardware import (
 )
 from rocperf_analyses.grid_fill import GRID_EVIDENCE, grid_finding
 from rocperf_analyses.kernel_times import KernelTime, kernel_times, saving
+
+if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
+    from rocperf import Profile
 
 #: One row a kernel, shape of launch and kind of GPU: equal launches on several GPUs are one.
 LAUNCHES = """
