@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from rocperf.collect import command, machine
-from rocperf.collect.availability import find_tool
+from rocperf.collect.availability import find_bindings, find_tool
 from rocperf.collect.locate import Profiler, find
 from rocperf.errors import MachineError
 
@@ -74,14 +74,22 @@ def _profiler(profiler: Profiler) -> Check:
 
 
 def _availability(profiler: Profiler | None) -> Check:
+    """Say what is asked which counters there are and what one run can hold."""
+    bindings = find_bindings(profiler.path) if profiler else None
     tool = find_tool(profiler.path) if profiler else None
-    if tool is not None:
-        return Check("rocprofv3-avail", "ok", f"{tool}: asked what one run can count")
+    found = [str(tool)] if tool else []
+    if bindings is not None:
+        module = bindings.folder.joinpath(*bindings.package.split("."))
+        found.insert(0, f"{module}.py")
+    if found:
+        then = "; then ".join(found)
+        return Check("counters", "ok", f"{then}: asked what one run can count")
     return Check(
-        "rocprofv3-avail",
+        "counters",
         "warn",
-        "not found: passes are planned by rocperf's own table of limits",
-        "it comes with the rocprofiler-sdk package of ROCm 7.0 or later",
+        "neither ROCm's Python module avail nor rocprofv3-avail was found: passes are planned by"
+        " rocperf's own table of limits",
+        "they come with the rocprofiler-sdk package of ROCm 7.0 or later",
     )
 
 

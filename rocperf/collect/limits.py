@@ -65,15 +65,24 @@ def used(counters: Iterable[str], target: str) -> dict[str, int]:
     return taken
 
 
-def fits(counters: Iterable[str], target: str) -> bool:
+def fits(counters: Iterable[str], target: str, fewer: Mapping[str, int] | None = None) -> bool:
     """Tell whether one run can hold all these counters.
 
     A counter of an unknown block is derived from counters that are not known here: it goes with
     the anchors only.
+
+    Parameters
+    ----------
+    counters
+        Names.
+    target
+        gfx target.
+    fewer
+        Slots of blocks that are known to have fewer than the table says.
     """
     names = tuple(dict.fromkeys(counters))
     taken = used(names, target)
     if unknown := taken.pop("", 0):
         return unknown == 1 and len(set(names) - set(ANCHORS)) == 1
-    limits = slots(target)
+    limits = {**slots(target), **(fewer or {})}
     return all(count <= limits[block] for block, count in taken.items())

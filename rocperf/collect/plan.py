@@ -3,69 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rocperf.collect import command, inputs, machine, manifest, passes
-from rocperf.collect.availability import Availability, find_tool
+from rocperf.collect import availability, command, inputs, machine, manifest, passes
+from rocperf.collect.counting import Chosen, choose
 from rocperf.collect.locate import Profiler, find
 from rocperf.collect.machine import Machine
 from rocperf.collect.manifest import Manifest, Record
+from rocperf.collect.request import Request, check, program_name
 from rocperf.errors import InputError, MachineError, UsageError
 from rocperf.ingest.collected import MANIFEST
-
-_SHELLS = re.compile(r"(python[\d.]*|bash|sh|env)\Z")
-_RUNNERS = re.compile(_SHELLS.pattern + r"|(torchrun|accelerate|mpirun|mpiexec|srun)\Z")
-_FILE_NAME = re.compile(r"\w[\w.+-]*")
-_LAUNCHES = re.compile(r"\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*")
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the user asks for; the fields are the options of ``rocperf collect``.
-
-    Parameters
-    ----------
-    argv
-        The program and its arguments; may be empty with `resume`.
-    metrics
-        Ids of metrics, most valuable first.
-    output
-        The profile; by default named after the program.
-    force
-        Replace an existing one.
-    rocprofv3
-        The profiler; searched when None.
-    kernels, launches
-        Which kernels and which launches of each to take counters of.
-    region
-        Take counters only of kernels launched inside this roctx range.
-    timeout_s
-        Seconds for each pass.
-    stdin
-        File that every run reads as its standard input.
-    allow_serialised
-        Take counters although kernels that wait for each other were seen.
-    resume
-        Profile, or its raw folder, whose missing passes are to be run.
-    """
-
-    argv: tuple[str, ...]
-    metrics: Sequence[str] = ()
-    output: Path | None = None
-    force: bool = False
-    rocprofv3: str | None = None
-    kernels: str | None = None
-    launches: str | None = None
-    region: str | None = None
-    timeout_s: float | None = None
-    stdin: Path | None = None
-    allow_serialised: bool = False
-    resume: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +29,8 @@ class Plan:
         What the raw folder's manifest will say; its passes that are not complete are run.
     warnings
         What the user should know before.
+    checked_by
+        What told which counters fit into one run; empty where no pass was planned.
     """
 
     request: Request
@@ -88,6 +41,7 @@ class Plan:
     output: Path
     raw: Path
     warnings: tuple[str, ...] = ()
+    checked_by: str = ""
 
     @property
     def passes(self) -> tuple[Record, ...]:
@@ -110,7 +64,7 @@ def prepare(request: Request) -> Plan:
     UsageError, InputError
         If the request cannot be meant, or would overwrite something.
     """
-    _check(request)
+    check(request)
     before = manifest.read(raw_of(request.resume)) if request.resume is not None else None
     request = _resumed(request, before) if before is not None else request
     output = _output(request)
@@ -123,37 +77,17 @@ def prepare(request: Request) -> Plan:
         raise MachineError(f"no AMD GPU visible: {trouble.message}", hint=trouble.fix)
     target = before.target if before is not None else found.targets[0]
     profiler = find(request.rocprofv3)
-    planned = before or _new_manifest(request, profiler, found, target, raw.absolute())
-    plan = Plan(request, profiler, found, target, planned, output, raw)
+    chosen = Chosen()
+    if before is None and can_count(profiler):
+        chosen = choose(request.metrics, target, availability.find(profiler.path, target))
+    planned = before or _new_manifest(request, profiler, found, target, raw.absolute(), chosen)
+    plan = Plan(request, profiler, found, target, planned, output, raw, checked_by=chosen.told)
     if len(plan.passes) > 1 and request.stdin is None and inputs.piped():
         raise UsageError(
             f"standard input is a pipe, which only the first of {len(plan.passes)} runs could read",
             hint="give every run the same input with --stdin FILE (/dev/null for none)",
         )
-    return replace(plan, warnings=_warnings(plan))
-
-
-def _check(request: Request) -> None:
-    if not request.argv and request.resume is None:
-        raise UsageError("there is no program to run", hint="rocperf collect ./app args")
-    if request.launches:
-        ends = [part.split("-") for part in request.launches.split(",")]
-        valid = _LAUNCHES.fullmatch(request.launches)
-        if not valid or any(not 0 < int(e[0]) <= int(e[-1]) for e in ends):
-            raise UsageError(
-                f"--launches {request.launches}: launches are counted from 1", hint="1-3 or 2,5"
-            )
-    if request.kernels is not None:
-        try:
-            re.compile(request.kernels)
-        except re.error as error:
-            raise UsageError(
-                f"--kernels {request.kernels}: {error}", hint="it is a regular expression"
-            ) from error
-    if request.timeout_s is not None and not request.timeout_s > 0:
-        raise UsageError(f"--timeout {request.timeout_s:g}: seconds are above 0")
-    if request.stdin is not None:
-        os.close(inputs.open_input(request.stdin))
+    return replace(plan, warnings=(*_warnings(plan), *chosen.warnings(target)))
 
 
 def raw_of(output: Path) -> Path:
@@ -190,7 +124,7 @@ def _output(request: Request) -> Path:
     if request.resume is not None:
         path = request.resume
         return path.with_name(path.name.removesuffix(".raw")) if path.is_dir() else path
-    return request.output or Path(f"{_program(request.argv)}.rocperf")
+    return request.output or Path(f"{program_name(request.argv)}.rocperf")
 
 
 def _refuse_overwriting(output: Path, raw: Path, *, force: bool) -> None:
@@ -212,7 +146,12 @@ def _refuse_overwriting(output: Path, raw: Path, *, force: bool) -> None:
 
 
 def _new_manifest(
-    request: Request, profiler: Profiler, found: Machine, target: str, raw: Path
+    request: Request,
+    profiler: Profiler,
+    found: Machine,
+    target: str,
+    raw: Path,
+    chosen: Chosen,
 ) -> Manifest:
     options = {
         "metrics": list(request.metrics),
@@ -229,10 +168,7 @@ def _new_manifest(
     argv = command.timing(profiler, raw / "pass_1", request.argv)
     timing = Record(1, "timing", "times of kernels, copies and calls", argv, (), (), "pass_1")
     first = manifest.new(request.argv, target, options, rows, versions).with_pass(timing)
-    if not can_count(profiler):
-        return first
-    ask = Availability(find_tool(profiler.path), target)
-    for number, each in enumerate(passes.plan(request.metrics, target, check=ask.fits), 2):
+    for number, each in enumerate(chosen.passes, 2):
         first = first.with_pass(counter_record(request, profiler, raw, number, each))
     return first
 
@@ -284,8 +220,6 @@ def _warnings(plan: Plan) -> tuple[str, ...]:
         )
     if not can_count(plan.profiler) and plan.request.metrics:
         found.append("this rocprofv3 has no --pmc: counters need that of ROCm 6.3 or later")
-    if absent := passes.unmeasurable(plan.request.metrics, plan.target):
-        found.append(f"{plan.target} has no counters for {', '.join(absent)}")
     return tuple(found)
 
 
@@ -311,15 +245,6 @@ def describe(plan: Plan) -> str:
                 )
         lines.append(f"   $ {shlex.join(each.argv)}")
     lines += ["", "Variables of profilers (ROCPROF_*) are not passed on."]
+    if plan.checked_by and any(each.counters for each in plan.passes):
+        lines.append(f"What fits into one run: asked of {plan.checked_by}.")
     return "\n".join([*lines, f"Result: {plan.output} and {plan.raw}/"]) + "\n"
-
-
-def _program(argv: Sequence[str]) -> str:
-    """Name the profile after the program, or after the script that it runs."""
-    names = [argv[0]]
-    if _RUNNERS.match(Path(argv[0]).name):
-        scripts = [a for a in argv[1:] if Path(a).suffix in (".py", ".sh")]
-        plain = [a for a in argv[1:] if not a.startswith("-") and "=" not in a]
-        names = [*scripts[:1], *(plain[:1] if _SHELLS.match(Path(argv[0]).name) else []), argv[0]]
-    stems = (Path(name).stem.strip(".") for name in names)
-    return next((stem for stem in stems if _FILE_NAME.fullmatch(stem)), "app")

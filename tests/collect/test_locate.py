@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from rocperf.collect import locate
-from rocperf.collect.availability import Availability, find_tool
-from rocperf.collect.limits import ANCHORS
 from rocperf.errors import MachineError
 
 
@@ -97,54 +94,3 @@ def test_a_wrong_name_is_not_replaced_by_another(
         locate.find(absent if way == "option" else None)
 
     assert error.value.exit_code == 3
-
-
-def test_the_companion_is_beside_it_or_where_a_link_leads(tmp_path: Path) -> None:
-    real = script(tmp_path / "rocm" / "bin" / "rocprofv3", "exit 0")
-    tool = script(tmp_path / "rocm" / "bin" / "rocprofv3-avail", "exit 0")
-    link = tmp_path / "rocprofv3"
-    link.symlink_to(real)
-
-    assert find_tool(real) == tool
-    assert find_tool(link) == tool
-    assert find_tool(tmp_path / "other" / "rocprofv3") is None
-
-
-class Answers:
-    """Plays the companion: two counters of the L1 at a time."""
-
-    def __init__(self, *, silent_after: int = 99) -> None:
-        self.asked: list[tuple[str, ...]] = []
-        self._left = silent_after
-
-    def __call__(self, command: Sequence[str], seconds: float) -> tuple[int | None, str, str]:
-        assert command[1] == "pmc-check"
-        assert seconds == 10.0
-        self.asked.append(tuple(command[2:]))
-        self._left -= 1
-        if self._left < 0:
-            return None, "", ""
-        if sum(name.startswith("TCP") for name in command) > 2:
-            return 1, "", f"Fatal error: {' '.join(command[2:])} not collected on agent gfx942"
-        return 0, "Following input counters can be collected together on GPU:0", ""
-
-
-def test_rocm_itself_is_believed_more_than_the_table() -> None:
-    answers = Answers()
-    ask = Availability(Path("avail"), "gfx942", answers)
-
-    assert ask.fits(("TCP_A", "TCP_B"))
-    assert not ask.fits(("TCP_A", "TCP_B", "TCP_C"))
-    assert not ask.fits(("TCP_C", "TCP_B", "TCP_A"))  # known, whatever the order
-    assert answers.asked[0] == ANCHORS
-    assert len(answers.asked) == 3
-
-
-def test_without_answers_the_table_decides() -> None:
-    none = Availability(None, "gfx942", Answers())
-    mute = Availability(Path("avail"), "gfx942", Answers(silent_after=0))
-    late = Availability(Path("avail"), "gfx942", Answers(silent_after=1))
-
-    for ask in (none, mute, late):
-        assert ask.fits(("TCP_A", "TCP_B", "TCP_C"))
-        assert not ask.fits([f"TCP_{n}" for n in range(5)])

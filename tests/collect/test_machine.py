@@ -108,7 +108,7 @@ def test_doctor_on_a_played_machine(machine: Callable[..., None], standin: Path)
     assert found["groups"].state == "ok"
     assert found["performance level"].state == "warn"
     assert "amd-smi" in found["performance level"].fix
-    assert found["rocprofv3-avail"].state == "warn"
+    assert found["counters"].state == "warn"
     assert found["duckdb"].state == "ok"
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rocperf.testing.standin.machine import played_machine
 
-__all__ = ["demo_app", "install", "played_machine"]
+__all__ = ["demo_app", "install", "install_bindings", "played_machine"]
 
 #: A Python program without GPU work of its own, for demonstrations.
 demo_app: Path = Path(__file__).with_name("demo_program.py")
@@ -51,3 +51,32 @@ def install(folder: Path) -> Path:
     )
     path.chmod(0o755)
     return path
+
+
+def install_bindings(rocprofv3: Path) -> Path:
+    """Put a Python module ``avail`` where ROCm 7.0 has it, beside an installed stand-in.
+
+    Parameters
+    ----------
+    rocprofv3
+        From `install`; its folder is one of a ROCm folder.
+
+    Returns
+    -------
+    Path
+        The module. A library that is only a name is put where the module would load it from.
+    """
+    module = rocprofv3.parent / "rocprofv3_avail_module" / "avail.py"
+    library = rocprofv3.parent.parent / "libexec/rocprofiler-sdk/librocprofv3-list-avail.so"
+    root = Path(__file__).resolve().parents[3]
+    for path, text in (
+        (
+            module,
+            f"import sys\nsys.path.insert(0, {str(root)!r})\n"
+            "from rocperf.testing.standin.avail import *\n",
+        ),
+        (library, ""),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return module
