@@ -23,6 +23,7 @@ VERBS = (
     "view",
     "query",
     "occupancy",
+    "explain",
     "plugins",
     "doctor",
     "demo",
