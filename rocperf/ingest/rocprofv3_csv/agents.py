@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocperf.errors import InputError
+from rocperf.ingest.topology.rows import frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +94,7 @@ def read_agents(source: SourceFile, sink: Sink) -> Agents:
         ):
             if number != node and isinstance(node, int):
                 nodes[label] = node
-    return Agents(pl.DataFrame(rows, infer_schema_length=None), file_id, nodes)
+    return Agents(frames_of(rows, ())[0], file_id, nodes)
 
 
 def _agent(row: Mapping[str, str | None]) -> dict[str, int | str | None]:
