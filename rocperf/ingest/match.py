@@ -51,12 +51,6 @@ FROM held h JOIN numbered n
  AND h.group_no = n.group_no AND h.grid = n.grid AND h.workgroup = n.workgroup
 """
 
-_NTH = (
-    "row_number() OVER (PARTITION BY d.run_id, coalesce(d.agent_id, 0), k.group_no,"
-    " coalesce(d.grid_size, 0), coalesce(d.workgroup_size, 0) ORDER BY d.dispatch_id)"
-)
-
-
 def match_launches(sink: StoreSink) -> None:
     """Move the incoming dispatches to their table, each with kernel and launch.
 
@@ -78,9 +72,12 @@ def match_launches(sink: StoreSink) -> None:
     later = ("launch_id", "kernel_id")
     kept = [c for c in ALL_DISPATCHES.column_names if c not in later]
     columns = ", ".join(kept)
+    # One number for a group keeps the sort narrow; rows of a kernel end up side by side, which
+    # also makes them small on disk.
     run(
         f"INSERT INTO all_dispatches ({columns}, kernel_id, launch_id)"
-        f" SELECT {', '.join(f'd.{c}' for c in kept)}, k.kernel_id, g.before + {_NTH}"
+        f" SELECT {', '.join(f'd.{c}' for c in kept)}, k.kernel_id, g.before"
+        " + row_number() OVER (PARTITION BY g.rowid ORDER BY d.dispatch_id)"
         f" FROM {INCOMING} d JOIN (SELECT * FROM scratch.main.names JOIN"
         " scratch.main.group_numbers USING (group_name)) k ON k.name = d.kernel"
         " JOIN scratch.main.groups g ON g.run_id = d.run_id AND g.agent = coalesce(d.agent_id, 0)"

@@ -132,6 +132,14 @@ class Sink(Protocol):
         """Tell how far a file is read."""
         ...
 
+    def mark(self) -> tuple[int, int]:
+        """Remember where files and rows stand."""
+        ...
+
+    def back_to(self, mark: tuple[int, int]) -> None:
+        """Take back files that were begun since a mark, and their rows."""
+        ...
+
 
 class Reader(Protocol):
     """A module that reads one format."""

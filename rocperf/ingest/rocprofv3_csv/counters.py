@@ -43,21 +43,38 @@ def stage_values(table: Table, sink: Sink) -> str | None:
     """
     if table.source.kind != "counter_collection" or not set(_VALUES) <= set(table.header):
         return None
-    process = table.process_column
-    table.stage(sink, (*_VALUES, *([process] if process else [])))
+    run = sink.connection.execute
+    dispatch = '"Dispatch_Id"'
+    if table.process_column is not None:
+        # A row of another process than the first shows as one without a dispatch.
+        if table.process is None:
+            return None
+        dispatch = f'CASE WHEN "{table.process_column}" = {table.process} THEN {dispatch} END'
+    values = (f'{dispatch} AS "Dispatch_Id"', '"Counter_Name"', '"Counter_Value"')
+    table.stage(sink, ", ".join(values))
     if any_rejected(sink):
         return None
-    run = sink.connection.execute
-    processes = f'count(DISTINCT "{process}")' if process else "1"
-    rows = run(
-        f'SELECT "Counter_Name", count(*), {processes}, count(DISTINCT "Dispatch_Id")'
-        f" FROM {table.relation} GROUP BY ALL ORDER BY count(*) DESC, 1"
-    ).fetchall()
-    if not rows or any(row[2] != 1 or row[0] is None for row in rows):
+    run(
+        f'CREATE OR REPLACE TABLE {_FIRST} AS SELECT "Dispatch_Id" AS dispatch_id,'
+        f' min(row) AS row FROM {table.relation} GROUP BY "Dispatch_Id"'
+    )
+    row = run(f"SELECT count(*), count(dispatch_id) FROM {_FIRST}").fetchall()[0]
+    if row[0] != row[1]:
         return None
-    everything = run(f'SELECT count(DISTINCT "Dispatch_Id") FROM {table.relation}').fetchone()
-    name, count, _, dispatches = rows[0]
-    return str(name) if everything and count == dispatches == everything[0] else None
+    # As many rows as dispatches, and as many different dispatches: each has it once.
+    candidates = run(
+        f'SELECT "Counter_Name" FROM {table.relation} WHERE "Counter_Name" IS NOT NULL'
+        " GROUP BY 1 HAVING count(*) = ? ORDER BY 1 LIMIT 1",
+        [row[0]],
+    ).fetchall()
+    for (name,) in candidates:
+        found = run(
+            f'SELECT count(DISTINCT "Dispatch_Id") FROM {table.relation} WHERE "Counter_Name" = ?',
+            [name],
+        ).fetchall()
+        if found[0] == row[:1]:
+            return str(name)
+    return None
 
 
 class Counters:
@@ -93,7 +110,7 @@ class Counters:
         """
         run = self._sink.connection.execute
         expressions = counted(self._table.header, self._nodes, self._table.rounded)
-        if once is not None and not self._launches(relation, once, expressions):
+        if once is not None and not self._launches(once, expressions):
             self._table.stage(self._sink)
             once = None
         if once is not None:
@@ -127,7 +144,7 @@ class Counters:
             table, query, params, run_id=self._run_id, file_id=self._file_id
         )
 
-    def _launches(self, relation: str, once: str, expressions: Mapping[str, str]) -> bool:
+    def _launches(self, once: str, expressions: Mapping[str, str]) -> bool:
         """Store the dispatches from the rows of one counter.
 
         Returns
@@ -137,10 +154,6 @@ class Counters:
         """
         run = self._sink.connection.execute
         mark = self._sink.mark()
-        run(
-            f'CREATE OR REPLACE TABLE {_FIRST} AS SELECT "Dispatch_Id" AS dispatch_id,'
-            f' min(row) AS row FROM {relation} GROUP BY "Dispatch_Id"'
-        )
         # The number of a row comes with its dispatch here, so that order does not matter.
         run("SET preserve_insertion_order = false")
         launches = (
@@ -150,7 +163,6 @@ class Counters:
         query = f"SELECT * FROM ({select(dict(expressions), launches)}) s WHERE {self._unseen}"
         self._append("all_dispatches", query, once)
         run("SET preserve_insertion_order = true")
-        run(f"DROP TABLE {_FIRST}")
         if any_rejected(self._sink):
             run(
                 f"DELETE FROM {INCOMING} WHERE run_id = {self._run_id}"

@@ -10,6 +10,7 @@ import polars as pl
 from rocperf.errors import InputError
 from rocperf.ingest.rocprofv3_csv.counters import Counters, stage_values
 from rocperf.ingest.rocprofv3_csv.headers import TIMES
+from rocperf.ingest.rocprofv3_csv.numbering import number_by_correlation
 from rocperf.ingest.rocprofv3_csv.repair import Repaired, repair
 from rocperf.ingest.rocprofv3_csv.selects import SIMPLE, Expressions, select
 from rocperf.ingest.rocprofv3_csv.table import (
@@ -76,7 +77,10 @@ class File:
     def read(self) -> None:
         """Read it, once for each process in it."""
         column = self.table.process_column
-        pids = self._pids(column) if column else [None]
+        if self.once is not None:
+            pids: list[int | None] = [self.table.process]
+        else:
+            pids = self._pids(column) if column else [None]
         several = len(pids) > 1
         for number, pid in enumerate(pids or [None]):
             run_id = self.group.run(pid, self.table.threads)
@@ -145,6 +149,8 @@ class File:
         """
         from rocperf.ingest.sink import INCOMING
 
+        if "Dispatch_Id" not in self.table.header:
+            number_by_correlation(self.sink, run_id, self.file_id)
         self.sink.connection.execute(
             f"DELETE FROM {INCOMING} WHERE run_id = {run_id} AND file_id <> {self.file_id}"
             f" AND dispatch_id IN (SELECT dispatch_id FROM {INCOMING}"

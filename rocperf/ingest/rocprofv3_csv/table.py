@@ -6,7 +6,7 @@ import contextlib
 import csv
 import io
 import tempfile
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ _REJECTS, _SCANS = "csv_rejects", "csv_scans"
 _RAW = "scratch.main.raw"
 # Columns that no table takes: the kind of the file, and an id that names nothing outside it.
 _UNUSED = frozenset({"Kind", "Kernel_Id"})
+_PROCESS = ("Process_Id", "Pid")
 _HEAD = 64 * 1024
 _LOOKED_AT = 200
 
@@ -42,6 +43,8 @@ class Table:
         A path to the file in which no character is special.
     threads
         Threads that its first rows name.
+    process
+        The process that its first row names.
     cut_line
         Its last line, when that does not end with a newline.
     """
@@ -51,6 +54,7 @@ class Table:
     rounded: bool
     link: Path
     threads: frozenset[int]
+    process: int | None
     cut_line: int | None
 
     @property
@@ -69,7 +73,7 @@ class Table:
     @property
     def process_column(self) -> str | None:
         """The column that names the process, where there is one."""
-        return next((c for c in ("Process_Id", "Pid") if c in self.header), None)
+        return next((c for c in _PROCESS if c in self.header), None)
 
     @property
     def scan(self) -> str:
@@ -85,7 +89,7 @@ class Table:
             f" store_rejects = true, rejects_table = '{_REJECTS}', rejects_scan = '{_SCANS}')"
         )
 
-    def stage(self, sink: Sink, only: Collection[str] | None = None) -> None:
+    def stage(self, sink: Sink, only: str | None = None) -> None:
         """Read the file into a scratch table, whose rows then keep its order.
 
         Numbering records while they are read keeps DuckDB on one core; the ids of an ordered
@@ -96,12 +100,11 @@ class Table:
         sink
             Its connection holds the table.
         only
-            The columns to read; None for all that some table takes.
+            SQL of the columns to read; None for all that some table takes.
         """
         forget(sink)
         sink.connection.execute(f"DROP TABLE IF EXISTS {_RAW}")
-        wanted = set(self.header) - _UNUSED if only is None else set(only)
-        kept = ", ".join(f'"{name}"' for name in self.header if name in wanted)
+        kept = only or ", ".join(f'"{name}"' for name in self.header if name not in _UNUSED)
         sink.connection.execute(f"CREATE TABLE {_RAW} AS SELECT {kept} FROM {self.scan}")
 
 
@@ -130,6 +133,7 @@ def open_table(source: SourceFile) -> Generator[Table]:
             rounded=_rounded(first, header),
             link=link,
             threads=frozenset(_numbers(first, header, ("Thread_Id",))),
+            process=next(iter(_numbers(first, header, _PROCESS)), None),
             cut_line=None if tail.endswith(b"\n") else _lines(source.path),
         )
 
@@ -198,7 +202,7 @@ class Rejected:
 
 def any_rejected(sink: Sink) -> bool:
     """Say whether the reads since the last `forget` rejected a record."""
-    return bool(sink.connection.execute(f"SELECT 1 FROM {_REJECTS} LIMIT 1").fetchone())
+    return bool(sink.connection.execute(f"SELECT 1 FROM {_REJECTS} LIMIT 1").fetchall())
 
 
 def rejected(sink: Sink) -> list[Rejected]:
