@@ -10,10 +10,14 @@ import argparse
 import dataclasses
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from reference_hardware import glossary, gpus
+from reference_page import page as _page
+from reference_page import table as _table
 
 from rocperf.cli import parser
 from rocperf.metrics.catalogue import CATALOGUE_VERSION, Metric, metrics
@@ -24,7 +28,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
-NOTICE = "<!-- Written by .ci/generate_reference.py: change the code, then run it. -->\n"
 
 
 def main(arguments: list[str]) -> int:
@@ -53,24 +56,9 @@ def pages() -> dict[str, str]:
         "profile-tables.md": tables(),
         "metrics.md": catalogue(),
         "analyses.md": analyses(),
+        "gpus.md": gpus(),
+        "glossary.md": glossary(),
     }
-
-
-def _page(title: str, intro: str, parts: Iterator[str]) -> str:
-    body = "\n".join(part.rstrip() + "\n" for part in parts)
-    return f"{NOTICE}\n# {title}\n\n{intro.strip()}\n\n{body}"
-
-
-def _cell(text: str) -> str:
-    parts = text.replace("|", r"\|").split("`")
-    # Outside code, a name in angle brackets would be taken for HTML.
-    parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
-    return " ".join("`".join(parts).split())
-
-
-def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [heads, tuple("---" for _ in heads), *rows]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines) + "\n"
 
 
 # -- commands ------------------------------------------------------------------------------
