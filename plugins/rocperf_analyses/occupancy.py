@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rocperf
 from rocperf import Finding, Measure, Query, Requires, Subject, UnjudgedError, option
@@ -14,6 +14,7 @@ from rocperf.hardware import (
     Reported,
     halved_counts,
     next_steps,
+    proven_wave_size,
     reported_resources,
     resident_occupancy,
 )
@@ -22,6 +23,7 @@ from rocperf_analyses.kernel_times import KernelTime, kernel_times, saving
 
 if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
     from rocperf import Profile
+    from rocperf.hardware.reported import Halved
 
 #: One row a kernel, shape of launch and kind of GPU: equal launches on several GPUs are one.
 LAUNCHES = """
@@ -42,6 +44,13 @@ WHERE a.target = 'gfx950' AND d.vgpr IS NOT NULL
 MATRIX = """
 SELECT DISTINCT kernel_id FROM counters
 WHERE value > 0 AND (counter = 'SQ_INSTS_MFMA' OR starts_with(counter, 'SQ_INSTS_VALU_MFMA'))
+"""
+#: Waves that were counted, by shape of launch, where every launch of the shape agrees.
+COUNTED = """
+SELECT d.kernel_id, d.workgroup_size, d.grid_size, min(c.value) AS waves
+FROM counters c JOIN all_dispatches d USING (run_id, dispatch_id)
+WHERE c.counter = 'SQ_WAVES' AND list_contains($kernels, d.kernel_id)
+GROUP BY ALL HAVING min(c.value) = max(c.value)
 """
 EDITS = {
     "vgpr": "shorten live ranges, split the kernel, or set __launch_bounds__({size}, {waves})",
@@ -85,6 +94,26 @@ class OccupancyOptions(rocperf.Options):
     )
 
 
+def _counted_waves(profile: Profile, kernels: Iterable[int]) -> dict[tuple[int, ...], float]:
+    """Return the waves of a launch by kernel, workgroup and grid, where they were counted."""
+    rows = profile.sql(COUNTED, {"kernels": list(kernels)}).iter_rows()
+    return {tuple(row[:3]): row[3] for row in rows}
+
+
+def _resources(
+    facts: GpuFacts,
+    row: Mapping[str, Any],
+    halved: Halved,
+    waves: Mapping[tuple[int, ...], float],
+) -> Reported:
+    """Return what a launch uses, its wave size proven by counted waves where they tell."""
+    shape = (row["workgroup_size"], row["grid_size"])
+    proven = proven_wave_size(facts, *shape, waves.get((row["kernel_id"], *shape)))
+    return reported_resources(
+        facts, row, halved=halved if facts.target == "gfx950" else None, wave_size=proven
+    )
+
+
 class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
     """Find kernels that cannot have enough waves resident, and say what stands in the way.
 
@@ -110,6 +139,7 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
             if row["state"] == "value"
         }
         matrix = set(profile.sql(MATRIX)["kernel_id"].to_list())
+        waves = _counted_waves(profile, kernels)
         seen: set[int] = set()
         refused = ""
         for row in profile.sql(LAUNCHES, {"kernels": list(kernels)}).to_dicts():
@@ -120,9 +150,7 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
                 which = gpu.target if gpu is not None and gpu.target else "not recorded"
                 refused = refused or f"registers and LDS of the GPU ({which}) are not known"
                 continue
-            told = reported_resources(
-                gpu.facts, row, halved=halved if gpu.target == "gfx950" else None
-            )
+            told = _resources(gpu.facts, row, halved, waves)
             if told.resources is None:
                 refused = refused or told.reason
                 continue
@@ -165,7 +193,12 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
         if not steps or limiter is None:
             return  # nothing to change: wave slots or barriers end the way
         step, best = steps[0], steps[-1]
-        changes = ", ".join(f"{c.resource} from {c.now} to {c.at_most}" for c in step.changes)
+        # Where the register count may be the compiler's filling, it falls with what it fills.
+        changes = ", ".join(
+            f"{c.resource} from {c.now} to {c.at_most}"
+            for c in step.changes
+            if not (now.vgpr_may_be_padded and c.resource == "vgpr")
+        )
         part = 1 - now.occupancy / best.occupancy
         measures: list[Measure | Query] = [
             Measure("resident occupancy", now.occupancy * 100, "%", limit=self.options.low * 100),
@@ -175,6 +208,11 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
         if achieved is not None:
             measures.append(Measure("achieved occupancy", achieved, "%"))
         doubts = [caveat.text for caveat in told.caveats]
+        if now.vgpr_may_be_padded:
+            doubts.append(
+                f"{now.allocated_vgprs} vector registers may be the compiler's filling, since "
+                f"{limiter} limits anyway; if the kernel needs them, they have to come down, too"
+            )
         if busy is None:
             doubts.insert(0, "whether it waits enough to gain was not measured")
         else:

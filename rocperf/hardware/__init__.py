@@ -26,6 +26,7 @@ from rocperf.hardware.reported import (
     Caveat,
     Reported,
     halved_counts,
+    proven_wave_size,
     reported_resources,
 )
 from rocperf.hardware.whatif import (
@@ -70,6 +71,7 @@ __all__ = [
     "next_steps",
     "pcie_link",
     "peer_link",
+    "proven_wave_size",
     "reported_resources",
     "resident_occupancy",
     "source_text",

@@ -6,6 +6,7 @@ The columns do not mean the same on every GPU. The rules follow rocprofiler-sdk 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -108,6 +109,28 @@ def halved_counts(counts: Iterable[tuple[int | None, int | None]]) -> Halved:
     if any(a == 0 and v % 8 == 4 for v, a in told):
         return "yes"
     return "likely" if told and all(a == 0 for _, a in told) else "no"
+
+
+def proven_wave_size(
+    facts: GpuFacts, workgroup_size: int | None, grid_size: int | None, waves: float | None
+) -> int | None:
+    """Return the lanes of a wave that a counted number of waves proves, or None.
+
+    Parameters
+    ----------
+    facts
+        The target.
+    workgroup_size, grid_size
+        Work-items of a workgroup and of the grid.
+    waves
+        Waves that were counted for such a launch (SQ_WAVES).
+    """
+    if not workgroup_size or not grid_size or not waves or grid_size % workgroup_size:
+        return None
+    groups = grid_size // workgroup_size
+    fitting = [n for n in facts.wave_sizes if groups * math.ceil(workgroup_size / n) == waves]
+    # Workgroups of up to 32 work-items are one wave of either size.
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def reported_resources(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from rocperf.hardware import (
     GpuFacts,
     Reported,
     halved_counts,
+    proven_wave_size,
     reported_resources,
     resident_occupancy,
     target_facts,
@@ -146,3 +148,68 @@ def test_missing_columns_are_said() -> None:
     assert report("gfx942", vgpr=0, agpr=0).resources is None
     assert "register counts" in report("gfx942", vgpr=None).reason
     assert "workgroup size" in report("gfx942", vgpr=32, workgroup_size=None).reason
+
+
+@pytest.mark.parametrize(
+    ("workgroup", "grid", "waves", "size"),
+    [
+        # 100 workgroups of 256 work-items: 8 waves of 32 or 4 of 64 lanes each.
+        (256, 25600, 800, 32),
+        (256, 25600, 400, 64),
+        # 48 work-items are two waves of 32, or one of 64 that is not full.
+        (48, 4800, 200, 32),
+        (48, 4800, 100, 64),
+        # 32 are one wave of either size.
+        (32, 3200, 100, None),
+        # A count that neither gives, a last workgroup that is not full, nothing counted.
+        (256, 25600, 500, None),
+        (256, 25700, 804, None),
+        (256, 25600, None, None),
+        (256, 25600, 0, None),
+        (None, 25600, 800, None),
+        (256, None, 800, None),
+    ],
+)
+def test_counted_waves_prove_the_wave_size(
+    workgroup: int | None, grid: int | None, waves: float | None, size: int | None
+) -> None:
+    assert proven_wave_size(facts_of("gfx1201"), workgroup, grid, waves) == size
+
+
+def test_a_gpu_of_one_wave_size_is_proven_only_by_the_right_count() -> None:
+    assert proven_wave_size(facts_of("gfx942"), 256, 25600, 400) == 64
+    assert proven_wave_size(facts_of("gfx942"), 256, 25600, 800) is None
+
+
+def test_rdna_scalar_registers_are_ignored_and_said_nowhere() -> None:
+    # rocprofv3 writes 128 for every RDNA kernel; counted as on gfx9 it would leave 5 of 8 waves.
+    got = report("gfx1030", vgpr=64, sgpr=128)
+    assert got.resources is not None
+    assert got.resources.sgpr is None
+    assert "scalar registers unknown" not in codes(got)
+
+
+@pytest.mark.parametrize(
+    ("row", "confidence", "upper_bound"),
+    [
+        # What a trap costs: a lower confidence, and whether fewer waves may fit.
+        ({"target": "gfx942", "vgpr": 64, "agpr": 0}, "high", False),
+        ({"target": "gfx908", "vgpr": 64, "agpr": 64}, "high", False),
+        ({"target": "gfx950", "vgpr": 84, "agpr": 0}, "high", False),
+        ({"target": "gfx950", "vgpr": 64, "agpr": 0}, "low", False),
+        ({"target": "gfx942", "vgpr": 64, "agpr": None}, "medium", True),
+        ({"target": "gfx942", "vgpr": 64, "agpr": 0, "sgpr": None}, "medium", True),
+        (
+            {"target": "gfx942", "vgpr": 64, "agpr": 0, "lds_bytes": None, "static_lds_bytes": 512},
+            "medium",
+            True,
+        ),
+        ({"target": "gfx942", "vgpr": 64, "agpr": 0, "lds_bytes": None}, "low", True),
+        ({"target": "gfx1201", "vgpr": 96, "workgroup_size": 32}, "medium", False),
+        ({"target": "gfx1201", "vgpr": 60, "workgroup_size": 64}, "high", False),
+        ({"target": "gfx1201", "vgpr": 60, "workgroup_size": 256}, "medium", False),
+    ],
+)
+def test_what_each_trap_costs(row: dict[str, Any], confidence: str, upper_bound: bool) -> None:
+    got = report(**row)
+    assert (got.confidence, got.upper_bound) == (confidence, upper_bound)

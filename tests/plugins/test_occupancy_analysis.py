@@ -85,6 +85,33 @@ def test_padded_registers_are_not_blamed() -> None:
     [finding] = one(vgpr=52, agpr=212, lds_bytes=40 * 1024)
     assert finding.rule == "occupancy/lds"
     assert finding.title.endswith("lds limits")
+    # Two workgroups need 256 registers, too: said as a doubt, not as something to do.
+    assert "bring lds from 40960 to 32768:" in finding.advice
+    assert any("264 vector registers may be the compiler's filling" in d for d in finding.doubts)
+
+
+def test_registers_that_limit_on_their_own_are_to_be_brought_down() -> None:
+    [finding] = one(vgpr=264)
+    assert not any("filling" in doubt for doubt in finding.doubts)
+
+
+@pytest.mark.parametrize(
+    ("waves", "fitting", "doubted"),
+    # 256 registers a lane of wave32: 5 waves a SIMD of 16, of which workgroups of 8 waves fill 4;
+    # of wave64: 768 / 264 = 2, which workgroups of 4 waves fill.
+    [(8, "4 of 16", False), (4, "2 of 16", False), (5, "4 of 16", True), (None, "4 of 16", True)],
+)
+def test_counted_waves_tell_the_wave_size_of_rdna(
+    waves: int | None, fitting: str, doubted: bool
+) -> None:
+    groups = 64 * 64
+    trace = TraceBuilder("gfx1201", cu_count=64, num_xcc=1)
+    counters = None if waves is None else {"SQ_WAVES": float(waves * groups)}
+    columns = LAUNCH | {"vgpr": 256, "sgpr": 128, "grid_size": 256 * groups}
+    trace.dispatch("k", start=0, duration=ms(5), counters=counters, **columns)
+    [finding] = found(trace.profile(), very_low=0.5)
+    assert f"{fitting} waves a SIMD" in finding.title
+    assert any("wave size was not recorded" in doubt for doubt in finding.doubts) is doubted
 
 
 @pytest.mark.parametrize(
