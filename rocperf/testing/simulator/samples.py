@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocperf.testing.simulator.csv_files import write_csv
+from rocperf.testing.simulator.expected import EXPECTED
 from rocperf.testing.simulator.json_file import write_json
 from rocperf.testing.simulator.request import Request, Session, observe
 from rocperf.testing.simulator.rocpd_file import write_rocpd
@@ -67,7 +68,8 @@ def write_samples(folder: Path) -> None:
     Parameters
     ----------
     folder
-        Gets a folder for each scenario, with ``manifest.toml`` and one folder for each run.
+        Gets a folder for each scenario, with ``manifest.toml``, ``expected.json`` and one folder
+        for each run.
     """
     for sample in SAMPLES:
         place = folder / sample.scenario
@@ -75,6 +77,8 @@ def write_samples(folder: Path) -> None:
         for number, (name, counters) in enumerate(_COUNTERS.items() if sample.counters else (), 1):
             _run(sample, place / name, Request(sample.version, frozenset(), counters), number)
         (place / "manifest.toml").write_text(_manifest(sample), encoding="utf-8")
+        expected = EXPECTED[sample.scenario].to_json(sample.scenario)
+        (place / "expected.json").write_text(expected, encoding="utf-8")
 
 
 def _run(sample: Sample, place: Path, request: Request, number: int = 0) -> None:
