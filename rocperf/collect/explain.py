@@ -28,6 +28,7 @@ _PERMISSION = re.compile(
 _BUSY = re.compile(r"(?mi)^.*(?:another profiler|already (?:being )?profil|profiler attached).*$")
 _UNSTARTED = re.compile(r"(?m)^(?:FileNotFoundError|PermissionError): .*$")
 _FATAL = re.compile(r"(?m)^(?:F\d{4}(?:\d{4})? [^\]\n]*\] ?|(?:\[rocprofv3\] )?Fatal error: )(.+)$")
+_ATTACHED = re.compile(r"(?mi)^.*\battach(?:ed|ing)?\b.*(?:success|pid)")
 _UNLOCKED = re.compile(r"could not be locked|not support locking|has a profiler attached")
 # Targets whose memory can fault and move, which HSA_XNACK switches on.
 _XNACK = re.compile(r"gfx9(?:06|08|0a|4\d|50)\Z")
@@ -108,7 +109,13 @@ def explain(asked: Asked, ended: Ended, seen: Seen, log: str) -> Verdict:
         last = _last_line(log)
         said = f": {last}" if last else ""
         return Verdict("failed", f"exit code {ended.code}{said}; nothing was written")
-    return Verdict("nothing", _nothing(asked, ended, seen, wrote))
+    text = _nothing(asked, ended, seen, wrote)
+    if _ATTACHED.search(log):
+        text += (
+            ". Attaching works only with a process that was started with ROCP_TOOL_ATTACH=1:"
+            " start it under rocperf collect instead"
+        )
+    return Verdict("nothing", text)
 
 
 def _cause(asked: Asked, log: str) -> Verdict | None:

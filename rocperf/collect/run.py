@@ -252,10 +252,11 @@ class _Session:
         request = self.plan.request
         if seen.waiting_kernels and not request.allow_serialised:
             names = ", ".join(seen.waiting_kernels[:3])
+            more = len(seen.waiting_kernels) - 3
+            names += f" and {more} more" if more > 0 else ""
             self._why_not = (
-                f"not run: {names} wait for kernels of other GPUs, and counter runs let one"
-                " kernel run at a time, so that they would hang; --allow-serialised runs them"
-                " nevertheless"
+                f"not run: {names} may wait for other kernels; counter runs let one kernel run at"
+                " a time, so that it could wait for ever; --allow-serialised runs them nevertheless"
             )
         if request.region and record.complete and self._queue:
             inside = verify.kernels_in_region(self.plan.raw / record.folder, request.region)

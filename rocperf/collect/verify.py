@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocperf.collect.limits import ANCHORS
+from rocperf.collect.waiting import waiting
 from rocperf.errors import InputError, NothingError, UsageError
 from rocperf.ingest.load import ingest
 from rocperf.profile import open_profile
@@ -52,7 +53,7 @@ class Seen:
     counters
         Sum of each counter that has values, over all dispatches.
     waiting_kernels
-        Kernels that wait for those of other GPUs.
+        Kernels that may wait for others, with what shows it.
     problem
         Why the files could not be read, if so.
     odd_waves
@@ -153,9 +154,6 @@ def _profile_of(
 
 def _count(profile: Profile, names: tuple[str, ...]) -> Seen:
     counted = profile.sql("SELECT counter, sum(value)::DOUBLE FROM counter_values GROUP BY counter")
-    waiting = profile.sql(
-        "SELECT DISTINCT short_name FROM kernels WHERE role = 'communication' ORDER BY 1"
-    )
     total, wrong = profile.sql(_WAVES).row(0)
     rows = {name: profile.scalar(f"SELECT count(*) FROM {name}") for name in _DOMAINS}
     return Seen(
@@ -163,6 +161,6 @@ def _count(profile: Profile, names: tuple[str, ...]) -> Seen:
         dispatches=int(str(profile.scalar("SELECT count(*) FROM all_dispatches"))),
         domains={name: int(str(count)) for name, count in rows.items() if count},
         counters={str(name): float(value or 0) for name, value in counted.iter_rows()},
-        waiting_kernels=tuple(str(row[0]) for row in waiting.iter_rows()),
+        waiting_kernels=waiting(profile),
         odd_waves=(int(wrong), int(total)),
     )

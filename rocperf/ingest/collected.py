@@ -148,7 +148,7 @@ def _add_machine(sink: StoreSink, run_id: int, machine: Mapping[str, Any]) -> No
 
     try:
         agents, links = frames_of(machine["agents"], machine["links"])
-    except (KeyError, TypeError, ValueError, OverflowError, PolarsError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, PolarsError):
         return  # damaged: nothing depends on it
     named = sink.connection.execute(
         f"SELECT DISTINCT agent_id FROM {INCOMING} WHERE run_id = ? AND agent_id IS NOT NULL",

@@ -39,8 +39,11 @@ def recognise(path: Path, head: bytes) -> SourceFile | None:
     -------
     SourceFile or None
         None when it is none. A damaged database that once was one, and rocmProfileData of the
-        same name, are claimed, so that they can be refused by name.
+        same name, are claimed, so that they can be refused by name; a file of 0 bytes is known
+        by its ending.
     """
+    if not head and path.suffix == ".db":
+        return SourceFile(path, FORMAT, "empty", None, 0)
     if not head.startswith(_MAGIC):
         return None
     from rocperf.ingest.rocpd.database import Database
@@ -92,6 +95,9 @@ def read(sources: list[SourceFile], sink: Sink) -> None:
                 f"{source.path.name} is rocmProfileData schema 2, not rocprofv3 rocpd (schema 3)",
                 hint="record it again with rocprofv3: rocperf collect ./app",
             )
+        if source.kind == "empty":  # a process without GPU work may leave one
+            sink.ignore(source, f"{source.path.name}: empty (0 bytes), skipped")
+            continue
         with Database(source.path) as database:
             _refuse_unknown(database, source)
             _read_parts(database, source, sink)
