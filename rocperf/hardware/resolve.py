@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, Literal
 
 from rocperf.hardware.facts import Figure, GpuFacts, Product, target_facts
@@ -92,8 +93,43 @@ def resolve(row: Mapping[str, object]) -> Resolved:
         if cus and xccs:
             products = facts.candidates(product, int(cus.value), int(xccs.value))
         _add_facts(known, facts, products, whole=whole)
+        facts, differing = _as_told(facts, known)
+        notes += differing
     _derive(known)
     return Resolved(target, product, facts, products, known, notes)
+
+
+def _as_told(facts: GpuFacts, known: dict[str, Known]) -> tuple[GpuFacts, tuple[str, ...]]:
+    """Put what the trace says of a compute unit in place of what the table says.
+
+    Occupancy is calculated from a target's figures: where its own GPU differs, that one counts.
+    """
+    changed: dict[str, Figure] = {}
+    notes: list[str] = []
+    for name in ("simds_per_cu", "max_waves_per_simd", "lds_bytes_per_cu", "wave_size"):
+        told, figure = known.get(name), _FIGURES.get(name, name)
+        if told is None or told.source != "trace" or told.value == facts.figures[figure].value:
+            continue
+        known_size = name != "wave_size" or told.value in facts.wave_sizes
+        used = "the trace's is used" if known_size else "which it cannot have: the table's is used"
+        table = facts.figures[figure].value
+        notes.append(
+            f"the trace gives {facts.target} {name} {told.value:g}, the table {table:g}: {used}"
+        )
+        if known_size:
+            changed[figure] = Figure(told.value, "REC")
+        else:
+            known[name] = Known(table, "gpus.toml", facts.figures[figure])
+    lds = changed.get("lds_bytes_per_cu")
+    if lds is not None:
+        # One workgroup may take all of a CDNA compute unit's LDS, of RDNA never more than the cap.
+        cap = facts.figures["lds_bytes_per_workgroup"]
+        most = min(cap.value, lds.value) if facts.is_rdna else lds.value
+        changed["lds_bytes_per_workgroup"] = Figure(most, "REC")
+    if not changed:
+        return facts, tuple(notes)
+    figures = MappingProxyType({**facts.figures, **changed})
+    return replace(facts, figures=figures), tuple(notes)
 
 
 def _has_all_dies(

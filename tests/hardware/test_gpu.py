@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocperf.hardware import Gpu
+from rocperf.hardware import Gpu, KernelResources, resident_occupancy, target_facts
 
 MI325X: dict[str, object] = {
     "agent_id": 2,
@@ -147,3 +147,57 @@ def test_unknown_names_are_refused() -> None:
 def test_gpus_can_be_compared_and_hashed() -> None:
     assert Gpu.from_agent(MI325X) == Gpu.from_agent(dict(MI325X))
     assert len({Gpu.from_agent(MI325X), Gpu.from_agent(MI325X)}) == 1
+
+
+def test_occupancy_follows_the_compute_unit_of_the_trace() -> None:
+    same = Gpu.from_agent(MI325X)
+    assert same.facts is target_facts("gfx942")
+    assert same.notes == ()
+    # A part with twice the LDS and 10 wave slots: 4 workgroups of 32 KiB, then 10 waves a SIMD.
+    other = Gpu.from_agent(MI325X | {"lds_bytes_per_cu": 131072, "max_waves_per_simd": 10})
+    assert other.facts is not None
+    lds = KernelResources(vgpr=32, workgroup_size=256, lds_bytes=32768)
+    assert resident_occupancy(other.facts, lds).workgroups == 4
+    assert resident_occupancy(target_facts("gfx942") or other.facts, lds).workgroups == 2
+    few = KernelResources(vgpr=32, workgroup_size=256)
+    assert resident_occupancy(other.facts, few).waves_per_simd == 10
+    big = KernelResources(vgpr=32, workgroup_size=256, lds_bytes=131072)
+    assert resident_occupancy(other.facts, big).workgroups == 1
+    assert any("lds_bytes_per_cu 131072, the table 65536" in note for note in other.notes)
+    assert target_facts("gfx942") is same.facts
+
+
+def test_a_workgroup_of_rdna_gets_no_more_than_its_cap() -> None:
+    got = gpu(target="gfx1201", cu_count=64, lds_bytes_per_cu=131072)
+    assert got.facts is not None
+    assert got.facts.limits().lds_bytes == 262144
+    assert got.facts.limits().max_lds_bytes == 65536
+
+
+def test_the_trace_tells_the_usual_wave_size() -> None:
+    got = gpu(target="gfx1100", cu_count=96, wave_size=64)
+    assert got.facts is not None
+    assert got.facts.wave_sizes == (64, 32)
+    # gfx942 has no waves of 32 lanes, whatever is written.
+    odd = gpu(target="gfx942", cu_count=304, num_xcc=8, wave_size=32)
+    assert odd.facts is not None
+    assert odd.facts.wave_sizes == (64,)
+    assert (odd.wave_size, odd.source("wave_size")) == (64, "gpus.toml")
+    assert any("which it cannot have" in note for note in odd.notes)
+
+
+def test_one_die_of_eight_keeps_what_is_its_own() -> None:
+    # CPX of an MI300X, as recorded: 38 compute units, 152 SIMDs, one die.
+    part = gpu(
+        target="gfx942", product="AMD Instinct MI300X", cu_count=38, num_xcc=1, clock_mhz=2100,
+        simd_per_cu=4, lds_bytes_per_cu=65536, max_waves_per_simd=8, compute_partition="CPX",
+        memory_partition="NPS4",
+    )  # fmt: skip
+    assert part.hw("simds") == 152
+    assert part.hw("l2_channels") == 16
+    assert part.hw("l2_bytes") == 4 * 1024 * 1024
+    assert part.hw("shader_engines") == 4
+    assert part.hw("vector_fp64_flops_per_clk") == 38 * 128
+    # What the product shares among its parts is not stated for one of them.
+    for name in ("dram_bytes_per_s", "dram_copy_bytes_per_s", "l3_bytes", "memory_bytes"):
+        assert part.hw(name) is None
