@@ -15,7 +15,16 @@ from rocperf.collect.locate import Profiler, find
 from rocperf.errors import MachineError
 
 #: Packages that rocperf itself needs.
-PACKAGES = ("adbc_driver_sqlite", "duckdb", "ijson", "pluggy", "polars", "pyarrow", "rich", "textual")
+PACKAGES = (
+    "adbc_driver_sqlite",
+    "duckdb",
+    "ijson",
+    "pluggy",
+    "polars",
+    "pyarrow",
+    "rich",
+    "textual",
+)
 
 State = Literal["ok", "warn", "fail"]
 

@@ -29,6 +29,8 @@ _BUSY = re.compile(r"(?mi)^.*(?:another profiler|already (?:being )?profil|profi
 _UNSTARTED = re.compile(r"(?m)^(?:FileNotFoundError|PermissionError): .*$")
 _FATAL = re.compile(r"(?m)^(?:F\d{4}(?:\d{4})? [^\]\n]*\] ?|(?:\[rocprofv3\] )?Fatal error: )(.+)$")
 _ATTACHED = re.compile(r"(?mi)^.*\battach(?:ed|ing)?\b.*(?:success|pid)")
+# Signals that a program raises by an error of its own, and the one of a failed check.
+_WHO = dict.fromkeys((4, 7, 8, 11), "the program crashed") | {6: "it aborted"}
 _UNLOCKED = re.compile(r"could not be locked|not support locking|has a profiler attached")
 # Targets whose memory can fault and move, which HSA_XNACK switches on.
 _XNACK = re.compile(r"gfx9(?:06|08|0a|4\d|50)\Z")
@@ -97,7 +99,7 @@ def explain(asked: Asked, ended: Ended, seen: Seen, log: str) -> Verdict:
         return found
     if ended.code < 0:
         number = -ended.code
-        who = "the program crashed" if number in (4, 7, 8, 11) else "it was ended"
+        who = _WHO.get(number, "it was ended")
         fatal = _FATAL.search(log)
         text = f": {fatal[1].strip()[-300:]}" if fatal else ""
         return Verdict(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,9 @@ from rocperf.collect.manifest import Manifest, Record
 from rocperf.collect.request import Request, check, program_name
 from rocperf.errors import InputError, MachineError, UsageError
 from rocperf.ingest.collected import MANIFEST
+
+#: Characters of a line of the plan. A choice of ours.
+WIDTH = 96
 
 
 @dataclass(frozen=True)
@@ -226,19 +230,20 @@ def _warnings(plan: Plan) -> tuple[str, ...]:
 def describe(plan: Plan) -> str:
     """Return the plan as text: what each run is for, its counters and its exact command."""
     count = len(plan.passes)
-    times = "once" if count == 1 else f"{count} times"
+    effects = f"{count} times; its side effects (files, network) happen once per run."
+    times = {0: "no more: every pass is there.", 1: "once."}.get(count, effects)
     lines = [
         f"{plan.profiler.path} ({plan.profiler.told}), GPU {plan.target}",
-        f"The program runs {times}; its side effects (files, network) happen once per run.",
+        f"The program runs {times}",
         *(f"note: {text}" for text in plan.warnings),
     ]
     done = len(plan.manifest.passes) - count
     if done:
         lines.append(f"{done} of {len(plan.manifest.passes)} passes are there already.")
     for each in plan.passes:
-        lines += ["", f"{each.number}. {each.purpose}"]
+        lines += ["", *_wrapped(f"{each.number}. {each.purpose}")]
         if each.counters:
-            lines.append(f"   counters: {' '.join(each.counters)}")
+            lines += _wrapped(f"   counters: {' '.join(each.counters)}")
             if plan.request.region:
                 lines.append(
                     f"   of the kernels that the timing run sees in {plan.request.region!r}"
@@ -246,5 +251,12 @@ def describe(plan: Plan) -> str:
         lines.append(f"   $ {shlex.join(each.argv)}")
     lines += ["", "Variables of profilers (ROCPROF_*) are not passed on."]
     if plan.checked_by and any(each.counters for each in plan.passes):
-        lines.append(f"What fits into one run: asked of {plan.checked_by}.")
+        lines.append(f"What fits into one run was told by {plan.checked_by}.")
     return "\n".join([*lines, f"Result: {plan.output} and {plan.raw}/"]) + "\n"
+
+
+def _wrapped(text: str) -> list[str]:
+    """Break a line that is for reading; commands stay whole, so that they can be copied."""
+    return textwrap.wrap(
+        text, WIDTH, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False
+    )

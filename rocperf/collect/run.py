@@ -100,7 +100,7 @@ def collect(plan: Plan, on_event: OnEvent) -> Collected:
     lacking = [each.number for each in records if not each.complete]
     if lacking:
         text = f"rocperf collect --resume {plan.output} runs what is missing"
-        on_event(events.Told(lacking[0], len(records), text))
+        on_event(events.Notice(lacking[0], len(records), text))
     code = next((each.exit_code for each in records if each.exit_code is not None), 0)
     return Collected(
         plan.output, plan.raw, records, 128 - code if code < 0 else code, session.interrupted
