@@ -46,6 +46,7 @@ KNOWN = (
     "event_operation",
 )
 _TABLE = re.compile(rf"rocpd_({'|'.join(sorted(KNOWN, key=len, reverse=True))})_([0-9a-f_]+)")
+_LATER = re.compile(r"rocpd_([a-z0-9_]+)")
 _OWN = re.compile(r"sqlite_\w+")
 
 #: Rows of one batch. A choice of ours: some 10 MB of text at 20 columns.
@@ -126,6 +127,8 @@ class Database:
         Names of all tables.
     views, triggers, foreign
         How many there are of what is never used.
+    unread
+        Tables of a part that are of no kind that is known, by suffix.
     odd
         Tables in which something else stood where a number belongs.
     """
@@ -138,6 +141,7 @@ class Database:
         self.parts: dict[str, dict[str, str]] = {}
         self.plain: set[str] = set()
         self.views = self.triggers = self.foreign = 0
+        self.unread: dict[str, dict[str, str]] = {}
         self.odd: set[str] = set()
         self._columns: dict[str, frozenset[str]] = {}
         try:
@@ -155,10 +159,23 @@ class Database:
                 continue
             self.plain.add(str(name))
             found = _TABLE.fullmatch(str(name))
-            if found is None:
-                self.foreign += 1
-            else:
+            if found is not None:
                 self.parts.setdefault(found[2], {})[found[1]] = str(name)
+        for name in sorted(self.plain):
+            if not _TABLE.fullmatch(name):
+                self._keep_count(name)
+
+    def _keep_count(self, name: str) -> None:
+        """Sort a table that is not known: one of a later schema, or not of this format at all."""
+        found = _LATER.fullmatch(name)
+        suffix = next(
+            (each for each in self.parts if found and found[1].endswith(f"_{each}")), None
+        )
+        if found is None or suffix is None:
+            self.foreign += 1
+        else:
+            kind = found[1].removesuffix(f"_{suffix}")
+            self.unread.setdefault(suffix, {})[kind] = name
 
     def __enter__(self) -> Self:
         return self
