@@ -114,6 +114,18 @@ def _resources(
     )
 
 
+def _doubts(told: Reported, now: Occupancy, limiter: str, *, measured: bool) -> Iterator[str]:
+    if not measured:
+        yield "whether it waits enough to gain was not measured"
+    for caveat in told.caveats:
+        yield caveat.text
+    if now.vgpr_may_be_padded:
+        yield (
+            f"{now.allocated_vgprs} vector registers may be the compiler's filling, since "
+            f"{limiter} limits anyway; if the kernel needs them, they have to come down, too"
+        )
+
+
 class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
     """Find kernels that cannot have enough waves resident, and say what stands in the way.
 
@@ -207,15 +219,7 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
         ]
         if achieved is not None:
             measures.append(Measure("achieved occupancy", achieved, "%"))
-        doubts = [caveat.text for caveat in told.caveats]
-        if now.vgpr_may_be_padded:
-            doubts.append(
-                f"{now.allocated_vgprs} vector registers may be the compiler's filling, since "
-                f"{limiter} limits anyway; if the kernel needs them, they have to come down, too"
-            )
-        if busy is None:
-            doubts.insert(0, "whether it waits enough to gain was not measured")
-        else:
+        if busy is not None:
             measures.append(Measure("vector ALU utilisation", busy, "%", limit=self.options.busy))
         edit = EDITS[limiter].format(
             size=resources.workgroup_size, waves=max(1, round(step.waves_per_simd))
@@ -231,7 +235,7 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
             reasoning=f"A kernel that only waits gets faster as more waves fit: from "
             f"{now.occupancy:.1%} to {best.occupancy:.1%}, at most {part:.0%} of its time.",
             confidence="low" if busy is None or told.confidence == "low" else "medium",
-            doubts=tuple(doubts),
+            doubts=tuple(_doubts(told, now, limiter, measured=busy is not None)),
             evidence=(*measures, Query("launches", GRID_EVIDENCE, {"kernel_id": kernel.kernel_id})),
             command=profile.command_for(self.id) if busy is None else None,
         )
