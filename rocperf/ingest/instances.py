@@ -19,6 +19,29 @@ _REPLAYS = "scratch.main.counter_replays"
 _NO_NUMBER = "not a number: a division by zero, as a rule"
 
 
+def repeats(sink: Sink, stage: str) -> bool:
+    """Say whether some dispatch has several rows of one counter.
+
+    Parameters
+    ----------
+    sink
+        Its connection knows the rows.
+    stage
+        Relation with ``dispatch_id`` and ``counter``.
+    """
+    # One group a dispatch costs a fraction of one a pair: a dispatch that has as many rows as
+    # its counters set bits repeats none. Two words hold the counters of any file there is.
+    low = "bit_or(CASE WHEN place < 63 THEN 1::BIGINT << place ELSE 0 END)"
+    high = "bit_or(CASE WHEN place BETWEEN 63 AND 125 THEN 1::BIGINT << (place - 63) ELSE 0 END)"
+    found = sink.connection.execute(
+        "WITH names AS (SELECT counter, row_number() OVER () - 1 AS place"
+        f" FROM (SELECT DISTINCT counter FROM {stage}))"
+        f" SELECT 1 FROM {stage} s JOIN names n ON n.counter IS NOT DISTINCT FROM s.counter"
+        f" GROUP BY s.dispatch_id HAVING count(*) <> bit_count({low}) + bit_count({high}) LIMIT 1"
+    ).fetchall()
+    return bool(found)
+
+
 def store_counters(sink: Sink, stage: str, *, run_id: int, file_id: int, name: str) -> None:
     """Store counters of dispatches that are stored already.
 
@@ -35,32 +58,41 @@ def store_counters(sink: Sink, stage: str, *, run_id: int, file_id: int, name: s
         Name of the file, for notes.
     """
     run = sink.connection.execute
+    if not repeats(sink, stage):
+        sink.append_sql(
+            "counter_values",
+            f"SELECT dispatch_id, counter, value, CASE WHEN value IS NULL THEN '{_NO_NUMBER}' END"
+            f" AS reason, row FROM {stage}",
+            (),
+            run_id=run_id,
+            file_id=file_id,
+        )
+        run(f"DROP TABLE {stage}")
+        return
     run(
         f"CREATE OR REPLACE TABLE {_SUMS} AS SELECT dispatch_id, counter,"
         " CASE WHEN count(value) = count(*) THEN sum(value) END AS total, count(*) AS n,"
         " min(value) AS low, max(value) AS high, min(row) AS row"
         f" FROM {stage} GROUP BY dispatch_id, counter"
     )
-    several = bool(run(f"SELECT 1 FROM {_SUMS} WHERE n > 1 LIMIT 1").fetchall())
-    _find_replays(sink, run_id, several=several)
+    _find_replays(sink, run_id)
     _store_sums(sink, run_id, file_id)
-    if several:
-        sink.append_sql(
-            "counter_instances",
-            "SELECT p.dispatch_id, p.counter, row_number() OVER"
-            " (PARTITION BY p.dispatch_id, p.counter ORDER BY p.row, p.value) - 1 AS instance,"
-            f" p.value, p.row FROM {stage} p JOIN {_SUMS} s USING (dispatch_id, counter)"
-            f" WHERE s.n > 1 AND s.dispatch_id NOT IN (SELECT dispatch_id FROM {_REPLAYS})",
-            (),
-            run_id=run_id,
-            file_id=file_id,
-        )
-        _note_replays(sink, file_id, name)
+    sink.append_sql(
+        "counter_instances",
+        "SELECT p.dispatch_id, p.counter, row_number() OVER"
+        " (PARTITION BY p.dispatch_id, p.counter ORDER BY p.row, p.value) - 1 AS instance,"
+        f" p.value, p.row FROM {stage} p JOIN {_SUMS} s USING (dispatch_id, counter)"
+        f" WHERE s.n > 1 AND s.dispatch_id NOT IN (SELECT dispatch_id FROM {_REPLAYS})",
+        (),
+        run_id=run_id,
+        file_id=file_id,
+    )
+    _note_replays(sink, file_id, name)
     for table in (stage, _SUMS, _REPLAYS):
         run(f"DROP TABLE {table}")
 
 
-def _find_replays(sink: Sink, run_id: int, *, several: bool) -> None:
+def _find_replays(sink: Sink, run_id: int) -> None:
     """Find dispatches whose waves were counted a whole number of times over.
 
     A wave has 64 lanes where the agent says so, and 32 or 64 on agents whose waves have 32.
@@ -78,7 +110,7 @@ def _find_replays(sink: Sink, run_id: int, *, several: bool) -> None:
         f" CASE WHEN coalesce(a.lanes, 64) = 32 THEN {narrow} END AS narrow"
         f" FROM {_SUMS} s JOIN {INCOMING} i ON i.dispatch_id = s.dispatch_id"
         " LEFT JOIN agent a ON a.agent_id = i.agent_id"
-        f" WHERE i.run_id = {run_id} AND s.counter = 'SQ_WAVES' AND s.n > 1 AND {several}),"
+        f" WHERE i.run_id = {run_id} AND s.counter = 'SQ_WAVES' AND s.n > 1),"
         " times AS (SELECT dispatch_id, n, total, CASE"
         " WHEN total % wide = 0 THEN total / wide"
         " WHEN total % narrow = 0 THEN total / narrow END AS times"

@@ -151,6 +151,7 @@ def _read_parts(database: Database, source: SourceFile, sink: Sink) -> None:
         return
     clean(sink)
     sink.records(begun[0].file_id, stored=sum(part.done for part in begun), rejected=0)
+    _note_unread(database, begun[0])
     _note_oddities(database, begun[0])
 
 
@@ -161,6 +162,32 @@ def _identities(database: Database, tables: dict[str, str]) -> list[str | None]:
         return [None]
     rows = database.rows(f'SELECT DISTINCT guid FROM "{physical}" ORDER BY guid')
     return [str(row[0]) for row in rows] if len(rows) > 1 else [None]
+
+
+# Tables with rows of their own that no table of a profile takes.
+_UNKEPT = ("graph_launch", "hip_event", "event_operation")
+
+
+def _note_unread(database: Database, part: Part) -> None:
+    """Name, with the number of its rows, each table that is not stored."""
+    counts: dict[str, int] = {}
+
+    def count(kind: str, physical: str, where: str = "") -> None:
+        ((rows,),) = database.rows(f'SELECT count(*) FROM "{physical}"{where}')
+        counts[kind] = counts.get(kind, 0) + int(str(rows))
+
+    for suffix, tables in database.parts.items():
+        for kind in _UNKEPT:
+            if kind in tables:
+                count(kind, tables[kind])
+        values = tables.get("pmc_event")
+        if values is not None and "sample_id" in database.columns(values):
+            count("values sampled within kernels", values, " WHERE sample_id IS NOT NULL")
+        for kind, physical in database.unread.get(suffix, {}).items():
+            count(kind, physical)
+    for kind, rows in sorted(counts.items()):
+        if rows:
+            part.note("info", "table-unread", f"{kind}: {rows:,} rows are not stored", rows=rows)
 
 
 def _note_oddities(database: Database, part: Part) -> None:

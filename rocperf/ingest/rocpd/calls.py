@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocperf.ingest.rocpd.database import TEXT_ROWS, Field
+from rocperf.ingest.rocpd.driver import DRIVER_KIND, store_driver_events
 from rocperf.ingest.rocpd.part import SCRATCH
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ _DOMAIN = (
     " WHEN starts_with(name, 'HIP_RUNTIME') THEN 'hip' WHEN starts_with(name, 'HSA_') THEN 'hsa'"
     " ELSE lower(regexp_replace(name, '_(CORE_)?API.*$', '')) END"
 )
-_KFD = (
-    "CASE WHEN contains(name, 'MIGRATE') THEN 'page_migrate' WHEN contains(name, 'FAULT')"
-    " THEN 'page_fault' WHEN contains(name, 'QUEUE') THEN 'queue' WHEN contains(name, 'UNMAP')"
-    " THEN 'unmap' WHEN contains(name, 'DROPPED') THEN 'dropped' ELSE lower(name) END"
-)
 
 
 def read_calls(part: Part) -> None:
@@ -47,9 +43,22 @@ def read_calls(part: Part) -> None:
     )
     if not ids:
         fields = tuple(f for f in fields if f.kind != "text")
-    region = (*fields, *(Field(n, f"t.{n}") for n in ("tid", "start", "end", "name_id")))
-    for frame in part.batches("region", region, joins=part.event_join):
-        part.advance(_store(part, frame, marked=bool(ids)))
+    own = tuple(Field(n, f"t.{n}") for n in ("tid", "start", "end", "name_id"))
+    calls = (*(f for f in fields if f.kind != "text"), *own)
+    # Calls carry no text of their own, and are far more than markers.
+    where = f"e.category_id IS NULL OR e.category_id NOT IN ({texts})" if ids else ""
+    everything = f"(SELECT * FROM {_ARGUMENTS})"
+    quick = part.whole(
+        "region",
+        calls,
+        lambda: part.store("api_calls", _calls(everything)),
+        joins=part.event_join,
+        where=where,
+    )
+    if ids or not quick:
+        rest = f"e.category_id IN ({texts})" if quick else ""
+        for frame in part.batches("region", (*fields, *own), joins=part.event_join, where=rest):
+            part.advance(_store(part, frame, marked=bool(ids)))
     _read_samples(part, fields, marked=bool(ids))
 
 
@@ -89,7 +98,7 @@ def _categories(part: Part) -> list[int]:
         f"CREATE OR REPLACE TABLE {_CATEGORIES} AS SELECT id, {_DOMAIN} AS domain,"
         f" regexp_matches(name, '{_INTERFACES}') AS interface,"
         " regexp_matches(name, '^(MARKER|ROCTX)_') AS marker, contains(name, 'CONTROL') AS control,"
-        f" starts_with(name, 'KFD_') AS kfd, {_KFD} AS kind"
+        f" starts_with(name, 'KFD_') AS kfd, {DRIVER_KIND} AS kind"
         f" FROM (SELECT id, {_UPPER} AS name FROM {SCRATCH}string)"
         # Names of functions and kernels are strings, too; only these are ever a category.
         f" WHERE length(name) < 64"
@@ -121,40 +130,40 @@ def _gather_arguments(part: Part) -> None:
         )
 
 
+_STORED = (
+    'CASE WHEN b.start > 0 AND b."end" >= b.start THEN b.start END AS start_ns,'
+    ' CASE WHEN b.start > 0 AND b."end" >= b.start THEN b."end" END AS end_ns, b.row'
+)
+_WHO = "coalesce(th.tid, b.tid) AS thread_id, b.stack_id AS correlation_id"
+_JOINS = (
+    f"FROM batch b LEFT JOIN {_CATEGORIES} c ON c.id = b.category_id"
+    f" LEFT JOIN {SCRATCH}string n ON n.id = b.name_id"
+    f" LEFT JOIN {SCRATCH}info_thread th ON th.id = b.tid"
+)
+
+
+def _calls(arguments: str) -> str:
+    """Write the query of calls."""
+    return (
+        "SELECT coalesce(c.domain, 'unknown') AS domain, coalesce(n.string, 'unknown') AS name,"
+        f" {_WHO}, g.args, {_STORED} {_JOINS} LEFT JOIN {arguments} g"
+        " ON g.event_id = b.event_id WHERE (c.marker OR c.kfd) IS NOT TRUE"
+    )
+
+
 def _store(part: Part, frame: pl.DataFrame, *, marked: bool) -> int:
     """Store a batch of regions or samples; return how many rows it has."""
     low, high = frame["event_id"].min(), frame["event_id"].max()
     near = "IS NULL" if low is None else f"BETWEEN {low!r} AND {high!r}"
-    stored = (
-        'CASE WHEN b.start > 0 AND b."end" >= b.start THEN b.start END AS start_ns,'
-        ' CASE WHEN b.start > 0 AND b."end" >= b.start THEN b."end" END AS end_ns, b.row'
-    )
-    who = "coalesce(th.tid, b.tid) AS thread_id, b.stack_id AS correlation_id"
-    joins = (
-        f"FROM batch b LEFT JOIN {_CATEGORIES} c ON c.id = b.category_id"
-        f" LEFT JOIN {SCRATCH}string n ON n.id = b.name_id"
-        f" LEFT JOIN {SCRATCH}info_thread th ON th.id = b.tid"
-    )
-    other = "(c.marker OR c.kfd) IS NOT TRUE"
-    part.append(
-        "api_calls",
-        f"SELECT coalesce(c.domain, 'unknown') AS domain, coalesce(n.string, 'unknown') AS name,"
-        f" {who}, g.args, {stored} {joins} LEFT JOIN (SELECT * FROM {_ARGUMENTS}"
-        f" WHERE event_id {near}) g ON g.event_id = b.event_id WHERE {other}",
-        frame,
-    )
+    near = f"(SELECT * FROM {_ARGUMENTS} WHERE event_id {near})"
+    part.append("api_calls", _calls(near), frame)
     if marked:
         part.append(
             "markers",
             "SELECT CASE WHEN c.control THEN 'control' WHEN b.start = b.\"end\" THEN 'mark'"
-            f" ELSE 'range' END AS kind, coalesce(b.message, n.string) AS message, {who},"
-            f" {stored} {joins} WHERE c.marker",
+            f" ELSE 'range' END AS kind, coalesce(b.message, n.string) AS message, {_WHO},"
+            f" {_STORED} {_JOINS} WHERE c.marker",
             frame,
         )
-        part.append(
-            "kfd_events",
-            f"SELECT c.kind, n.string AS operation, b.extdata AS args, {stored}"
-            f" {joins} WHERE c.kfd",
-            frame,
-        )
+        store_driver_events(part, frame, f"{_STORED} {_JOINS} WHERE c.kfd")
     return frame.height

@@ -15,38 +15,48 @@ if TYPE_CHECKING:
 _VALUES = f"{SCRATCH}values"
 _STAGE = f"{SCRATCH}stage"
 _SAMPLED = f"{SCRATCH}sampled"
+# Values of no dispatch keep their event, which may be a sample.
+_STAGED = (
+    f"CREATE OR REPLACE TABLE {_STAGE} AS SELECT d.dispatch_id, CASE WHEN d.dispatch_id IS NOT NULL"
+    " THEN coalesce(m.name, 'counter ' || v.pmc_id, 'unknown') END AS counter, v.value, v.row,"
+    " CASE WHEN d.dispatch_id IS NULL THEN v.event_id END AS event_id,"
+    " CASE WHEN d.dispatch_id IS NULL THEN v.pmc_id END AS pmc_id"
+    f" FROM {{values}} v LEFT JOIN {DISPATCH_OF} d USING (event_id)"
+    f" LEFT JOIN {SCRATCH}info_pmc m ON m.id = v.pmc_id"
+)
 
 
 def read_counters(part: Part) -> None:
     """Read values; the event that a value belongs to says of which dispatch or sample it is."""
     run = part.sink.connection.execute
-    run(
-        f"CREATE OR REPLACE TABLE {_VALUES} (row BIGINT, event_id BIGINT, pmc_id BIGINT,"
-        " value DOUBLE)"
-    )
     fields = (
         Field("row", "t.rowid"),
         Field("event_id", "t.event_id"),
         Field("pmc_id", "t.pmc_id"),
         Field("value", "t.value", "real"),
     )
-    total = 0
-    for frame in part.batches("pmc_event", fields):
-        part.put(_VALUES, frame)
-        total += frame.height
-        part.advance(frame.height)
-    if not total:
+    if "pmc_event" not in part.tables:
         return
-    run(
-        f"CREATE OR REPLACE TABLE {_STAGE} AS SELECT d.dispatch_id,"
-        " coalesce(m.name, 'counter ' || v.pmc_id, 'unknown') AS counter, v.value, v.row"
-        f" FROM {_VALUES} v JOIN {DISPATCH_OF} d USING (event_id)"
-        f" LEFT JOIN {SCRATCH}info_pmc m ON m.id = v.pmc_id"
+    # Values with a sample's number were taken while the kernel ran: they are no totals.
+    sample = part.column("pmc_event", "sample_id", "")
+    only = f"{sample} IS NULL" if sample else ""
+    staged = part.whole(
+        "pmc_event", fields, lambda: run(_STAGED.format(values="batch")), where=only
     )
-    ((counted,),) = run(f"SELECT count(*) FROM {_STAGE}").fetchall()
+    if not staged:
+        run(
+            f"CREATE OR REPLACE TABLE {_VALUES} (row BIGINT, event_id BIGINT, pmc_id BIGINT,"
+            " value DOUBLE)"
+        )
+        for frame in part.batches("pmc_event", fields, where=only):
+            part.put(_VALUES, frame)
+            part.advance(frame.height)
+        run(_STAGED.format(values=_VALUES))
+        run(f"DROP TABLE {_VALUES}")
+    ((total, counted),) = run(f"SELECT count(*), count(dispatch_id) FROM {_STAGE}").fetchall()
     if counted < total:
-        _read_sensors(part, total - int(counted))
-    run(f"DROP TABLE {_VALUES}")
+        _read_sensors(part, int(total - counted))
+        run(f"DELETE FROM {_STAGE} WHERE dispatch_id IS NULL")
     if counted:
         name = part.source.path.name
         store_counters(part.sink, _STAGE, run_id=part.run_id, file_id=part.file_id, name=name)
@@ -65,16 +75,22 @@ def _read_sensors(part: Part, most: int) -> None:
         "sensor_samples",
         "SELECT coalesce(m.name, 'sensor ' || v.pmc_id, 'unknown') AS name,"
         " nullif(m.units, '') AS unit, coalesce(a.node, m.agent_id) AS agent_id,"
-        f" s.moment AS timestamp_ns, v.value, v.row FROM {_VALUES} v"
+        f" s.moment AS timestamp_ns, v.value, v.row FROM {_STAGE} v"
         f" JOIN (SELECT event_id, min(moment) AS moment FROM {_SAMPLED} GROUP BY event_id) s"
         f" USING (event_id) LEFT JOIN {SCRATCH}info_pmc m ON m.id = v.pmc_id"
         f" LEFT JOIN {SCRATCH}info_agent a ON a.id = m.agent_id"
-        f" WHERE v.event_id NOT IN (SELECT event_id FROM {DISPATCH_OF})",
+        " WHERE v.dispatch_id IS NULL",
         (),
         run_id=part.run_id,
         file_id=part.file_id,
     )
     run(f"DROP TABLE {_SAMPLED}")
+    # The writer gives each driver event a value, too; the event itself says more.
+    ((driver,),) = run(
+        f"SELECT count(*) FROM {_STAGE} v JOIN {SCRATCH}info_pmc m ON m.id = v.pmc_id"
+        " WHERE v.dispatch_id IS NULL AND starts_with(m.name, 'KFD_')"
+    ).fetchall()
+    most -= int(driver)
     if stored < most:
         part.note(
             "warning",

@@ -12,8 +12,6 @@ from rocperf.ingest.rocpd.database import TEXT_ROWS, Field
 from rocperf.ingest.rocpd.part import SCRATCH
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rocperf.ingest.rocpd.part import Part
 
 #: Dispatch of each event, for the counters.
@@ -96,12 +94,13 @@ def read_dispatches(part: Part) -> None:
     )
     query = _DISPATCHES + _joined(*_DISPATCH_PARENTS)
     orphans = total = 0
-    for frame in part.batches("kernel_dispatch", fields, joins=part.event_join):
-        part.append("all_dispatches", query, frame)
-        part.put(DISPATCH_OF, frame.select("event_id", "dispatch_id").drop_nulls())
-        orphans += _orphans(part, frame)
-        total += frame.height
-        part.advance(frame.height)
+    for _ in part.relations("kernel_dispatch", fields, joins=part.event_join):
+        total += part.store("all_dispatches", query)
+        run(
+            f"INSERT INTO {DISPATCH_OF} SELECT event_id, dispatch_id FROM batch"
+            " WHERE event_id IS NOT NULL"
+        )
+        orphans += _orphans(part)
     if orphans:
         part.note(
             "info",
@@ -113,17 +112,13 @@ def read_dispatches(part: Part) -> None:
     _note_times(part, "scratch.main.incoming", "dispatches")
 
 
-def _orphans(part: Part, frame: pl.DataFrame) -> int:
+def _orphans(part: Part) -> int:
     """Count dispatches that an inner join over all parents would lose."""
-    from rocperf.store import arrow
-
-    part.sink.connection.register("batch", arrow(frame))
     joins = _joined(*_DISPATCH_PARENTS, ("info_queue", "q", "queue_id"))
     ((count,),) = part.sink.connection.execute(
         f"SELECT count(*) FROM batch b {joins} WHERE k.id IS NULL OR a.id IS NULL"
         " OR th.id IS NULL OR q.id IS NULL OR b.has_event IS DISTINCT FROM 1"
     ).fetchall()
-    part.sink.connection.unregister("batch")
     return int(count)
 
 

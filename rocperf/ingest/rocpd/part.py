@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import duckdb
 import polars as pl
 
 from rocperf.ingest.agent_record import agent_row, link_rows, store_agents
 from rocperf.ingest.results_file import rank_of, run_key
 from rocperf.ingest.rocpd.database import BATCH_ROWS, TEXT_ROWS, Database, Field
+from rocperf.ingest.rocpd.stream import UnfitError, open_stream
 from rocperf.ingest.secrets import reduce
 from rocperf.ingest.source import RunInfo
 from rocperf.store import arrow
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Where tables that rows refer to are put, each as ``<prefix><name>``.
 SCRATCH = "scratch.main.rocpd_"
+
+_REORDER = "join_order,build_side_probe_side"
 
 # Columns of the tables that rows refer to. Where a table is absent, it is empty.
 _REFERRED: dict[str, tuple[Field, ...]] = {
@@ -91,12 +95,82 @@ class Part:
             return
         known = self.database.columns(physical)
         present = [self._present(field, known) for field in fields]
+        conditions = " AND ".join(self._conditions(where, known))
+        yield from self.database.batches(physical, present, where=conditions, **options)
+
+    def whole(
+        self,
+        table: str,
+        fields: Sequence[Field],
+        use: Callable[[], object],
+        *,
+        joins: str = "",
+        where: str = "",
+    ) -> bool:
+        """Let a query read a table of numbers as it goes, under the name ``batch``.
+
+        Returns
+        -------
+        bool
+            False when the table cannot be read this way: nothing was stored, and `batches` is
+            to read it.
+        """
+        physical = self.tables.get(table)
+        if physical is None:
+            return True
+        known = self.database.columns(physical)
+        present = [self._present(field, known) for field in fields]
+        conditions = " AND ".join(f"({each})" for each in self._conditions(where, known))
+        source = f'"{physical}" t {joins} WHERE {conditions or "1"}'
+        connection = self.sink.connection
+        done = self.done
+        try:
+            with open_stream(self.database.path, source, present, self.advance) as stream:
+                connection.register("batch", stream.reader)
+                # How many rows a stream has is not known: joins are to keep the side they are
+                # written on, the stream flowing past tables that are held.
+                connection.execute(f"SET disabled_optimizers = '{_REORDER}'")
+                try:
+                    use()
+                except duckdb.Error:
+                    if not stream.failed:
+                        raise
+                    self.done = done
+                    return False
+                finally:
+                    connection.execute("SET disabled_optimizers = ''")
+                    connection.unregister("batch")
+        except UnfitError:
+            return False
+        return True
+
+    def relations(self, table: str, fields: Sequence[Field], *, joins: str = "") -> Iterator[None]:
+        """Read a table of numbers for several queries, each time under the name ``batch``."""
+        staged = f"{SCRATCH}staged"
+        connection = self.sink.connection
+
+        def stage() -> None:
+            connection.execute(f"CREATE OR REPLACE TABLE {staged} AS SELECT * FROM batch")
+
+        if table not in self.tables:
+            return
+        if self.whole(table, fields, stage, joins=joins):
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW batch AS SELECT * FROM {staged}")
+            yield
+            connection.execute("DROP VIEW batch")
+            connection.execute(f"DROP TABLE {staged}")
+            return
+        for frame in self.batches(table, fields, joins=joins):
+            connection.register("batch", arrow(frame))
+            yield
+            connection.unregister("batch")
+            self.advance(frame.height)
+
+    def _conditions(self, where: str, known: frozenset[str]) -> list[str]:
         conditions = [where] if where else []
         if self.guid is not None and "guid" in known:
             conditions.append("t.guid = '" + self.guid.replace("'", "''") + "'")
-        yield from self.database.batches(
-            physical, present, where=" AND ".join(conditions), **options
-        )
+        return conditions
 
     @staticmethod
     def _present(field: Field, known: frozenset[str]) -> Field:
@@ -114,7 +188,9 @@ class Part:
                 "LEFT JOIN (SELECT NULL id, NULL guid, NULL stack_id, NULL category_id,"
                 " NULL extdata) e ON 0"
             )
-        return f'LEFT JOIN "{event}" e ON e.id = t.event_id AND e.guid = t.guid'
+        # An id is unique in its table; identities matter only where the table mixes several.
+        same = " AND e.guid = t.guid" if self.guid is not None else ""
+        return f'LEFT JOIN "{event}" e ON e.id = t.event_id{same}'
 
     def refer(self) -> None:
         """Put what rows refer to into scratch tables."""
@@ -138,12 +214,16 @@ class Part:
         finally:
             connection.unregister("given")
 
+    def store(self, table: str, query: str) -> int:
+        """Store what a query makes of what is known as ``batch``."""
+        return self.sink.append_sql(table, query, (), run_id=self.run_id, file_id=self.file_id)
+
     def append(self, table: str, query: str, frame: pl.DataFrame) -> int:
-        """Store what a query makes of a batch, which it knows as ``b``."""
+        """Store what a query makes of a frame, which it knows as ``batch``."""
         connection = self.sink.connection
         connection.register("batch", arrow(frame))
         try:
-            return self.sink.append_sql(table, query, (), run_id=self.run_id, file_id=self.file_id)
+            return self.store(table, query)
         finally:
             connection.unregister("batch")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rocperf.ingest.instances import repeats
 from rocperf.ingest.rocprofv3_csv.selects import counted, select
 from rocperf.ingest.rocprofv3_csv.table import any_rejected
 from rocperf.ingest.sink import INCOMING
@@ -190,20 +191,9 @@ class Counters:
 
     def _repeated(self) -> tuple[int, int] | None:
         """Count pairs of dispatch and counter that have several rows, and how many of one."""
-        run = self._sink.connection.execute
-        # One group a dispatch is far less than one a pair: a dispatch whose rows are as many as
-        # its counters' bits repeats none.
-        row = run(
-            f"WITH names AS (SELECT counter, (row_number() OVER ()) - 1 AS place"
-            f" FROM (SELECT DISTINCT counter FROM {_STAGE} WHERE counter IS NOT NULL))"
-            " SELECT count(*) FROM (SELECT 1 FROM"
-            f" {_STAGE} s JOIN names n ON n.counter IS NOT DISTINCT FROM s.counter"
-            " GROUP BY s.dispatch_id HAVING count(*) <> bit_count("
-            "bit_or(CASE WHEN place < 63 THEN 1::BIGINT << place ELSE 0 END)) + bit_count("
-            "bit_or(CASE WHEN place BETWEEN 63 AND 125 THEN 1::BIGINT << (place - 63) ELSE 0 END)))"
-        ).fetchone()
-        if row and not row[0]:
+        if not repeats(self._sink, _STAGE):
             return None
+        run = self._sink.connection.execute
         found = run(
             "SELECT count(*), any_value(n) FROM (SELECT count(*) AS n"
             f" FROM {_STAGE} GROUP BY dispatch_id, counter HAVING n > 1)"
