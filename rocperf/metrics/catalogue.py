@@ -70,6 +70,12 @@ class Metric:
     source: str
     disagreements: str
 
+    @property
+    def bounds(self) -> str:
+        """Its range as text, such as ``0..100``."""
+        low, high = ("" if each is None else f"{each:g}" for each in (self.low, self.high))
+        return f"{low}..{high}"
+
     def on(self, target: str) -> tuple[Formula, ...]:
         """Return the formulas for a target; empty where it cannot be measured.
 
@@ -145,8 +151,7 @@ def explain(name: str, target: str) -> str:
         for fact in formula.expression.facts:
             unit = f" [{HW_NAMES[fact].unit}]" if HW_NAMES[fact].unit else ""
             lines.append(f"  hw.{fact}{unit}: {HW_NAMES[fact].doc}")
-    bounds = ("" if each is None else f"{each:g}" for each in (found.low, found.high))
-    lines.append(f"Range: {'..'.join(bounds)} {found.unit}. Source: {found.source}.")
+    lines.append(f"Range: {found.bounds} {found.unit}. Source: {found.source}.")
     if found.disagreements:
         lines.append(f"Elsewhere: {found.disagreements}")
     return "\n".join(lines)

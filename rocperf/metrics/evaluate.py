@@ -3,21 +3,32 @@
 DuckDB adds counters up over dispatches in one scan; formulas are then applied to the sums, so
 that a ratio over several dispatches is the ratio of sums. Of each process one run answers, where
 one has every counter, and several passes stitched together otherwise; processes are added up.
+All metrics are answered together: planning a query a metric would take longer than the work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import duckdb
 import polars as pl
 
-from rocperf.hardware import Gpu
-from rocperf.metrics.answer import answer_sql, lacking_sql
-from rocperf.metrics.catalogue import Formula, Metric, metric
-from rocperf.metrics.sums import GPUS, SUBJECT, SUMS, WHOLE, GpuOf, Per, add_up, tell_gpus
-from rocperf.metrics.trust import ANCHORS
+from rocperf.metrics.answer import VALUED, judged_sql, lacking_sql, write_absent
+from rocperf.metrics.asked import ABSENT, FORMULAS, INPUTS, Asking
+from rocperf.metrics.catalogue import metric
+from rocperf.metrics.homes import USES, complete_uses_sql, sums_sql
+from rocperf.metrics.sums import (
+    AGENTS,
+    ANCHORS,
+    CELLS,
+    GPUS,
+    RUNS,
+    SUBJECTS,
+    GpuOf,
+    Per,
+    add_up,
+    tell_gpus,
+)
 
 #: Columns of the answer.
 SCHEMA = pl.Schema(
@@ -37,7 +48,8 @@ SCHEMA = pl.Schema(
         ("n", pl.UInt64()),
     ]
 )
-_SUBJECT = ["kernel_id", "launch_id", "run_id", "dispatch_id"]
+_SUBJECT = ["kernel_id", "launch_id", "run_id", "dispatch_id", "gpu"]
+_TABLES = (AGENTS, GPUS, CELLS, RUNS, SUBJECTS, FORMULAS, INPUTS, ABSENT, VALUED)
 
 
 def evaluate(
@@ -75,103 +87,95 @@ def evaluate(
     """
     wanted = [metric(name) for name in dict.fromkeys(ids)]
     formulas = [formula for each in wanted for formula in each.formulas]
-    names = sorted({c for f in formulas for c in f.expression.counters} | set(ANCHORS))
+    names = sorted({c for f in formulas for c in f.expression.inputs} | set(ANCHORS))
     facts = sorted({h for f in formulas for h in f.expression.facts} | {"clock_hz", "xccs"})
     try:
         gpus = tell_gpus(connection, gpu_of, facts)
         add_up(connection, names, per)
-        groups = _groups(connection, names)
-        frames = [
-            _Question(connection, each, gpus[group.gpu], group, names, per).answer()
-            for group in groups
-            for each in wanted
-        ]
+        present, seen = _counters(connection, names)
+        asking = Asking(wanted, gpus, present)
+        asking.write(connection, names)
+        return _Answer(connection, asking, names, per).frame(seen)
     finally:
-        for table in (SUMS, WHOLE, GPUS):
-            connection.execute(f"DROP TABLE IF EXISTS temp.{table}")
-    if not frames:
-        return pl.DataFrame(schema=SCHEMA)
-    order = pl.DataFrame({"metric": [each.id for each in wanted]}).with_row_index("at")
+        for each in _TABLES:
+            connection.execute(f"DROP TABLE IF EXISTS temp.{each}")
+
+
+def _counters(
+    connection: duckdb.DuckDBPyConnection, names: list[str]
+) -> tuple[dict[int, frozenset[str]], dict[int, frozenset[str]]]:
+    """Return of each GPU the counters that have values, and those that have rows."""
+    rows = connection.execute(
+        f"SELECT gpu, c, count(total) FROM {CELLS} GROUP BY gpu, c ORDER BY gpu"
+    ).fetchall()
+    present: dict[int, set[str]] = {}
+    seen: dict[int, set[str]] = {}
+    for gpu, c, values in rows:
+        seen.setdefault(gpu, set()).add(names[c])
+        present.setdefault(gpu, set()).update([names[c]] if values else [])
     return (
-        pl.concat(frames)
-        .join(order, on="metric", how="left")
-        .sort([*_SUBJECT, "target", "at"])
-        .drop("at")
+        {gpu: frozenset(each) for gpu, each in present.items()},
+        {gpu: frozenset(each) for gpu, each in seen.items()},
     )
 
 
-@dataclass(frozen=True)
-class _Group:
-    """What there is of one GPU: its number, how many subjects, which counters."""
-
-    gpu: int
-    subjects: int
-    counters: frozenset[str]
-
-
-def _groups(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[_Group]:
-    counted = ", ".join(f'count("{name}")' for name in names)
-    found = connection.execute(
-        f"SELECT gpu, count(DISTINCT ({SUBJECT})), {counted} FROM {SUMS} GROUP BY gpu ORDER BY gpu"
-    ).fetchall()
-    return [
-        _Group(gpu, subjects, frozenset(n for n, c in zip(names, counts, strict=True) if c))
-        for gpu, subjects, *counts in found
-    ]
-
-
-class _Question:
-    """One metric on one kind of GPU."""
+class _Answer:
+    """Puts the answer together from the tables of sums and formulas."""
 
     def __init__(
         self,
         connection: duckdb.DuckDBPyConnection,
-        each: Metric,
-        gpu: Gpu | None,
-        group: _Group,
-        names: Sequence[str],
+        asking: Asking,
+        names: list[str],
         per: Per,
     ) -> None:
         self.connection = connection
-        self.metric = each
-        self.gpu = gpu
-        self.group = group
+        self.asking = asking
         self.names = names
         self.per: Per = per
-        self.target = (gpu.target if gpu else None) or "unknown"
-        self.formulas = each.on(self.target)
 
-    def answer(self) -> pl.DataFrame:
-        """Return one row a subject.
+    def frame(self, seen: dict[int, frozenset[str]]) -> pl.DataFrame:
+        """Return one row a subject and metric.
 
         It is of the first formula that one run answers whole, else of the first that passes
         answer together, else it says why there is no value.
         """
-        whole: list[pl.DataFrame] = []
-        stitched: list[pl.DataFrame] = []
-        for formula in self.formulas:
-            if not self.group.counters.issuperset(formula.expression.counters):
-                continue
-            frame = self._apply(formula, SUMS)
-            if frame["mixed"].any():
-                whole.append(self._whole_dispatches(formula, frame))
-            whole.append(frame.filter(whole=True))
-            stitched.append(frame.filter(whole=False))
-        frames = [frame.drop("whole", "most", "mixed") for frame in (*whole, *stitched)]
-        rows = _first(frames) if frames else None
-        if rows is None or rows.height < self.group.subjects:
-            rows = _first([*frames, self._lacking()])
-        once = pl.col("reason").str.split("; ").list.unique(maintain_order=True).list.join("; ")
-        labels = [pl.lit(self.target).alias("target"), pl.lit(self.metric.id).alias("metric")]
-        return rows.with_columns(once, *labels).select(list(SCHEMA)).cast(SCHEMA)
+        rows = self._judge(USES, {})
+        mixed = rows.filter("mixed")["f"].unique().sort().to_list()
+        frames = [rows]
+        if mixed:
+            frames.insert(0, self._complete(rows, mixed))
+            self._value(USES, {})  # once more all of them: lacking_sql looks there
+        write_absent(self.connection, self.asking, self.names, seen)
+        lacking = pl.DataFrame(self.connection.sql(lacking_sql()))
+        return self._told([self._best(frames), lacking])
 
-    def _whole_dispatches(self, formula: Formula, all_of_them: pl.DataFrame) -> pl.DataFrame:
-        """Apply a formula to those dispatches alone that have all of its counters."""
-        counters = formula.expression.counters
-        add_up(self.connection, self.names, self.per, together=counters)
-        frame = self._apply(formula, WHOLE).filter(whole=True)
-        known = all_of_them.select(*_SUBJECT, pl.col("most").alias("before"))
-        frame = frame.join(known, on=_SUBJECT, how="left", nulls_equal=True)
+    def _value(self, uses: str, params: dict[str, object]) -> None:
+        alone = self.connection.execute(
+            f"SELECT (SELECT count(*) FROM {RUNS}) = (SELECT count(*) FROM {SUBJECTS})"
+        ).fetchone()
+        sums = sums_sql(uses, self.asking.places, alone=bool(alone and alone[0]))
+        self.connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {VALUED} AS "
+            f"SELECT *, {self.asking.value_sql()} AS raw FROM ({sums})",
+            params,
+        )
+
+    def _judge(self, uses: str, params: dict[str, object]) -> pl.DataFrame:
+        self._value(uses, params)
+        empty = self.connection.execute(f"SELECT DISTINCT f FROM {VALUED} WHERE raw IS NULL")
+        troubled = {f for (f,) in empty.fetchall()} | {
+            each.number for each in self.asking.formulas if "-" in each.formula.expression.text
+        }
+        kind, text = self.asking.problem_sql(sorted(troubled))
+        return pl.DataFrame(self.connection.sql(judged_sql(kind, text)))
+
+    def _complete(self, rows: pl.DataFrame, formulas: list[int]) -> pl.DataFrame:
+        """Judge formulas over those dispatches alone that have all of their counters."""
+        uses = complete_uses_sql(self.per, self.names, formulas)
+        frame = self._judge(uses, {"names": self.names}).filter("whole")
+        known = rows.select(*_SUBJECT, "f", pl.col("most").alias("before"))
+        frame = frame.join(known, on=[*_SUBJECT, "f"], how="left", nulls_equal=True)
         left_out = pl.col("before") > pl.col("n")
         text = pl.format(
             "{} of {} dispatches lack a counter and are left out",
@@ -190,30 +194,34 @@ class _Question:
             .alias("confidence"),
         ).drop("before")
 
-    def _apply(self, formula: Formula, table: str) -> pl.DataFrame:
-        facts: dict[str, float] = {}
-        for name in formula.expression.facts:
-            fact = self.gpu.hw(name) if self.gpu else None
-            if fact is None:
-                sql = answer_sql(self.metric, formula, table, self.names, unknown_fact=name)
-                return self._fetch(sql, {})
-            facts[f"hw_{name}"] = fact
-        clock = self.gpu.hw("clock_hz") if self.gpu else None
-        xccs = self.gpu.hw("xccs") if self.gpu else None
-        timed = formula.needs == "cycles" and clock is not None and xccs is not None
-        if timed and clock is not None and xccs is not None:
-            facts |= {"clock_hz": clock, "xccs": xccs}
-        sql = answer_sql(self.metric, formula, table, self.names, clock_known=timed)
-        return self._fetch(sql, facts)
+    def _best(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        rows = pl.concat(frames)
+        if len(frames) == 1 and len(self.asking.formulas) <= len(self._metrics()):
+            return rows
+        at = [*_SUBJECT, "slot"]
+        return (
+            pl.concat([rows.filter("whole"), rows.filter(~pl.col("whole"))])
+            .sort(pl.col("whole").not_(), "formula", maintain_order=True)
+            .unique(at, keep="first", maintain_order=True)
+        )
 
-    def _lacking(self) -> pl.DataFrame:
-        params = {} if self.formulas else {"target": self.target}
-        return self._fetch(lacking_sql(SUMS, self.formulas), params)
+    def _metrics(self) -> set[tuple[int, int]]:
+        return {(each.gpu, each.at) for each in self.asking.formulas}
 
-    def _fetch(self, sql: str, params: Mapping[str, object]) -> pl.DataFrame:
-        return pl.DataFrame(self.connection.sql(sql, params={"gpu": self.group.gpu, **params}))
-
-
-def _first(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Keep the first row of each subject."""
-    return pl.concat(frames).unique(_SUBJECT, keep="first", maintain_order=True)
+    def _told(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """Bring rows into the form and order of the answer."""
+        columns = frames[-1].columns
+        rows = pl.concat([frame.select(columns) for frame in frames], how="vertical_relaxed")
+        once = pl.col("reason").str.split("; ").list.unique(maintain_order=True).list.join("; ")
+        asking = self.asking
+        targets = pl.DataFrame(
+            {"gpu": list(asking.present), "target": list(map(asking.target, asking.present))},
+            schema={"gpu": pl.UInt32, "target": pl.String},
+        )
+        metrics = pl.DataFrame(
+            {"slot": range(len(asking.wanted)), "metric": [each.id for each in asking.wanted]},
+            schema={"slot": pl.Int32, "metric": pl.String},
+        )
+        rows = rows.join(targets, on="gpu", how="left").join(metrics, on="slot", how="left")
+        rows = rows.with_columns(once).sort([*_SUBJECT[:4], "target", "slot"], maintain_order=True)
+        return rows.select(list(SCHEMA)).cast(SCHEMA)

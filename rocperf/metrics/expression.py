@@ -12,15 +12,18 @@ import ast
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rocperf.errors import MetricError
 from rocperf.hardware import HW_NAMES
 
-#: Characters and parts that a formula may have. A choice of ours: the longest needs 150 and 20.
+#: Characters and parts that a formula may have. A choice of ours: the longest needs 700 and 100.
 MAX_CHARACTERS, MAX_PARTS = 2000, 400
+
+#: A name that is no counter: the time that the dispatches took in the run that counted.
+TIME = "KERNEL_NS"
 
 _COUNTER = re.compile(r"[A-Z][A-Za-z0-9_]*\Z", re.ASCII)
 _OPERATORS: dict[type[ast.operator], str] = {
@@ -59,8 +62,8 @@ class Expression:
     ----------
     text
         As written.
-    counters
-        Names of counters it needs, in order of appearance.
+    inputs
+        Names of counters it needs, in order of appearance, `TIME` among them where it needs it.
     facts
         Names of ``hw`` facts it needs.
     tree
@@ -68,9 +71,14 @@ class Expression:
     """
 
     text: str
-    counters: tuple[str, ...]
+    inputs: tuple[str, ...]
     facts: tuple[str, ...]
     tree: ast.expr
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of counters it needs, in order of appearance."""
+        return tuple(name for name in self.inputs if name != TIME)
 
     @property
     def sql(self) -> str:
@@ -78,13 +86,27 @@ class Expression:
 
         It is NULL where a denominator is 0; of a negative difference it is what comes out.
         """
-        return _sql(self.tree)
+        return self.sql_of({})
+
+    def sql_of(self, terms: Mapping[str, str]) -> str:
+        """Return SQL of its value, with other SQL in place of some names.
+
+        Parameters
+        ----------
+        terms
+            Name of a counter, or ``hw.<name>``, to SQL.
+        """
+        return _sql(self.tree, terms)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What can keep it from having a value, in the order of evaluation."""
+        return self.problems_of({})
+
+    def problems_of(self, terms: Mapping[str, str]) -> tuple[Problem, ...]:
+        """Return `problems`, with other SQL in place of some names, as `sql_of` does."""
         found: list[Problem] = []
-        _problems(self.tree, found)
+        _problems(self.tree, found, terms)
         return tuple(found)
 
 
@@ -173,45 +195,53 @@ def _is_number(value: object) -> bool:
         return False
 
 
-def _sql(node: ast.expr) -> str:
+def _sql(node: ast.expr, terms: Mapping[str, str]) -> str:
     match node:
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return f"({_sql(left)} / nullif({_sql(right)}, 0))"
+            return f"({_sql(left, terms)} / nullif({_sql(right, terms)}, 0))"
         case ast.BinOp(left=left, op=operator, right=right):
-            return f"({_sql(left)} {_OPERATORS[type(operator)]} {_sql(right)})"
+            return f"({_sql(left, terms)} {_OPERATORS[type(operator)]} {_sql(right, terms)})"
         case ast.Constant(value=int() | float() as number):
             return f"{float(number)!r}::DOUBLE"
         case ast.Name(id=name):
-            return f'"{name}"'
+            return terms.get(name, f'"{name}"')
         case ast.Attribute(attr=name):
-            return f"$hw_{name}::DOUBLE"
-        case ast.Call(func=ast.Name(id=name), args=terms):
-            return f"{_FUNCTIONS[name]}({', '.join(_sql(term) for term in terms)})"
+            return terms.get(f"hw.{name}", f"$hw_{name}::DOUBLE")
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return f"{_FUNCTIONS[name]}({', '.join(_sql(each, terms) for each in args)})"
         case _:  # parse() let nothing else through
             raise MetricError(f"{ast.unparse(node)!r} is not arithmetic")
 
 
-def _problems(node: ast.expr, found: list[Problem]) -> None:
+def _problems(node: ast.expr, found: list[Problem], terms: Mapping[str, str]) -> None:
     if isinstance(node, ast.Call):
         for term in node.args:
-            _problems(term, found)
+            _problems(term, found, terms)
     if not isinstance(node, ast.BinOp):
         return
-    _problems(node.left, found)
-    _problems(node.right, found)
-    if isinstance(node.op, ast.Div):
-        name = ast.unparse(node.right)
-        found.append(Problem("zero", f"{_sql(node.right)} = 0", f"'{name} is 0'"))
+    _problems(node.left, found, terms)
+    _problems(node.right, found, terms)
+    left, right = _sql(node.left, terms), _sql(node.right, terms)
+    if isinstance(node.op, ast.Div) and not _never_zero(node.right):
+        found.append(Problem("zero", f"{right} = 0", f"'{ast.unparse(node.right)} is 0'"))
     elif isinstance(node.op, ast.Sub):
-        text = f"'negative difference ({ast.unparse(node)} = ' || {_spelled(node)} || ')'"
-        found.append(Problem("negative", f"{_sql(node.left)} < {_sql(node.right)}", text))
+        spelled = _spelled(node, terms)
+        text = f"'negative difference ({ast.unparse(node)} = ' || {spelled} || ')'"
+        found.append(Problem("negative", f"{left} < {right}", text))
 
 
-def _spelled(node: ast.expr) -> str:
+def _never_zero(node: ast.expr) -> bool:
+    """Tell whether a denominator is a number other than 0, or a fact, of which none is 0."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _never_zero(node.left) and _never_zero(node.right)
+    return isinstance(node, ast.Attribute) or (isinstance(node, ast.Constant) and bool(node.value))
+
+
+def _spelled(node: ast.expr, terms: Mapping[str, str]) -> str:
     """Return SQL that spells a formula out, values in place of names."""
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        right = _spelled(node.right)
+        right = _spelled(node.right, terms)
         if isinstance(node.right, ast.BinOp):
             right = f"'(' || {right} || ')'"
-        return f"{_spelled(node.left)} || ' {_OPERATORS[type(node.op)]} ' || {right}"
-    return f"format('{{:.15g}}', {_sql(node)})"
+        return f"{_spelled(node.left, terms)} || ' {_OPERATORS[type(node.op)]} ' || {right}"
+    return f"format('{{:.15g}}', {_sql(node, terms)})"

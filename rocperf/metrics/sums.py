@@ -1,36 +1,82 @@
-"""Counters added up: one row per kernel (or launch), process, run and GPU, one column a counter."""
+"""Counters added up: one row per subject, run and counter, and one per subject and run.
+
+A subject is a kernel or a launch on one kind of GPU. The rows are long, not wide: planning a
+column a counter takes DuckDB longer than adding up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import duckdb
 
 from rocperf.hardware import Gpu
+from rocperf.metrics.expression import TIME
 
 GpuOf = Callable[[int, int | None], Gpu | None]
 Per = Literal["kernel", "dispatch"]
 
-#: Columns that say what a row is about; all but the kernel are NULL for a whole kernel.
-SUBJECT = "kernel_id, launch_id, key_run, key_dispatch"
+#: Names of the temporary tables.
+GPUS, AGENTS, CELLS, RUNS, SUBJECTS = (
+    f"rocperf_metric_{name}" for name in ("gpus", "agents", "cells", "runs", "subjects")
+)
 
-#: Names of the temporary tables: sums, sums over whole dispatches only, GPUs by agent.
-SUMS, WHOLE, GPUS = "rocperf_metric_sums", "rocperf_metric_whole", "rocperf_metric_gpus"
+#: Counters that are read along to judge the others.
+ANCHORS = ("SQ_WAVES", "GRBM_GUI_ACTIVE", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES")
 
-#: Keys of a row below its kernel: what was not matched to a launch stands for itself.
-_KEYS = {
-    "kernel": "",
+#: Number of a subject: its kernel, or its launch. What was not matched to a launch stands for
+#: itself, under numbers below 0, in which there is room for 2^40 dispatches of a run.
+_NUMBERS = {
+    "kernel": "kernel_id::BIGINT",
+    "dispatch": "coalesce(launch_id::BIGINT, "
+    "-1 - (run_id::BIGINT * 1099511627776 + dispatch_id::BIGINT))",
+}
+
+#: Inputs added up. Of a launch there is nothing to add: it has one row a run and counter.
+_ADDED = {
+    "kernel": """
+        SELECT s, gpu, d.run_id AS run, c, sum(value) AS total, count(value) AS n,
+               CASE WHEN count(value) < count(*) THEN coalesce(
+                   min(reason) FILTER (value IS NULL), any_value(counter) || ' has no value') END
+                   AS reason,
+               sum(ns) AS busy_ns, count(ns) AS timed
+        FROM counter_values JOIN names USING (counter) JOIN d USING (run_id, dispatch_id)
+        GROUP BY s, gpu, d.run_id, c
+    """,
     "dispatch": """
-        d.launch_id, CASE WHEN d.launch_id IS NULL THEN d.run_id END AS key_run,
-        CASE WHEN d.launch_id IS NULL THEN d.dispatch_id END AS key_dispatch,
+        SELECT s, gpu, d.run_id AS run, c, value AS total, (value IS NOT NULL)::BIGINT AS n,
+               CASE WHEN value IS NULL THEN coalesce(reason, counter || ' has no value') END
+                   AS reason,
+               ns AS busy_ns, (ns IS NOT NULL)::BIGINT AS timed
+        FROM counter_values JOIN names USING (counter) JOIN d USING (run_id, dispatch_id)
     """,
 }
+
+
 _SUBJECTS = {
-    "kernel": "kernel_id, NULL::UBIGINT AS launch_id, NULL::UINTEGER AS key_run, "
-    "NULL::UBIGINT AS key_dispatch",
-    "dispatch": SUBJECT,
+    "kernel": f"""
+        SELECT DISTINCT s, gpu, s::UINTEGER AS kernel_id, NULL::UBIGINT AS launch_id,
+               NULL::UINTEGER AS run_id, NULL::UBIGINT AS dispatch_id
+        FROM {RUNS}
+    """,
+    "dispatch": f"""
+        SELECT s, gpu, any_value(kernel_id) AS kernel_id, any_value(launch_id) AS launch_id,
+               any_value(run_id) FILTER (launch_id IS NULL) AS run_id,
+               any_value(dispatch_id) FILTER (launch_id IS NULL) AS dispatch_id
+        FROM (DISPATCHES) SEMI JOIN {RUNS} USING (s, gpu) GROUP BY s, gpu
+    """,
 }
+
+
+def dispatches_sql(per: Per) -> str:
+    """Return SQL of every dispatch: its subject ``s``, ``gpu`` and duration ``ns``."""
+    return f"""
+        SELECT {_NUMBERS[per]} AS s, coalesce(g.gpu, 0) AS gpu, kernel_id, launch_id,
+               d.run_id, d.dispatch_id,
+               CASE WHEN end_ns > start_ns THEN (end_ns - start_ns)::DOUBLE END AS ns
+        FROM all_dispatches d LEFT JOIN {AGENTS} g USING (run_id, agent_id)
+    """
 
 
 def tell_gpus(
@@ -58,91 +104,79 @@ def tell_gpus(
             numbers[key] = len(gpus)
             gpus.append(gpu)
         rows.append((run_id, agent_id, numbers[key]))
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {GPUS} AS SELECT unnest($runs::UINTEGER[]) AS run_id, "
-        "unnest($agents::UBIGINT[]) AS agent_id, unnest($gpus::UINTEGER[]) AS gpu",
-        {
-            "runs": [run for run, _, _ in rows],
-            "agents": [agent for _, agent, _ in rows],
-            "gpus": [gpu for _, _, gpu in rows],
-        },
-    )
+    columns: dict[str, tuple[str, list[object]]] = {
+        "run_id": ("UINTEGER", [run for run, _, _ in rows]),
+        "agent_id": ("UBIGINT", [agent for _, agent, _ in rows]),
+        "gpu": ("UINTEGER", [gpu for _, _, gpu in rows]),
+    }
+    table(connection, AGENTS, columns)
+    clocks: dict[str, tuple[str, list[object]]] = {
+        "gpu": ("UINTEGER", list(range(len(gpus)))),
+        "clock_hz": ("DOUBLE", [gpu.hw("clock_hz") if gpu else None for gpu in gpus]),
+        "xccs": ("DOUBLE", [gpu.hw("xccs") if gpu else None for gpu in gpus]),
+    }
+    table(connection, GPUS, clocks)
     return tuple(gpus)
 
 
-def add_up(
+def table(
     connection: duckdb.DuckDBPyConnection,
-    names: Sequence[str],
-    per: Per,
-    *,
-    together: Sequence[str] = (),
-) -> str:
-    """Add counters up into a temporary table, in one scan.
+    name: str,
+    columns: Mapping[str, tuple[str, Sequence[object]]],
+) -> None:
+    """Make a temporary table of columns, name to type and values."""
+    parts = ", ".join(f"unnest(${key}::{kind}[]) AS {key}" for key, (kind, _) in columns.items())
+    values: dict[str, object] = {key: list(each) for key, (_, each) in columns.items()}
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {parts}", values)
+
+
+def add_up(connection: duckdb.DuckDBPyConnection, names: Sequence[str], per: Per) -> None:
+    """Add counters up into temporary tables, in one scan.
+
+    ``CELLS``: ``total`` of ``n`` values, and the ``reason`` why some could not be used.
+    ``RUNS``: what tells whether the counters of a run can be believed. ``SUBJECTS``: what each
+    subject is.
 
     Parameters
     ----------
     names
-        Counters, each a column; ``n:`` and its name is how many values it had, ``r:`` and its
-        name why some could not be used.
+        Counters to read; a counter's place in it is its number ``c``. `TIME` may be among them:
+        the time that those dispatches took, nanoseconds.
     per
-        What a row is about.
-    together
-        Count only dispatches that have a value of each of these.
-
-    Returns
-    -------
-    str
-        The table's name.
+        What a subject is.
     """
-    table, subject = WHOLE if together else SUMS, _SUBJECTS[per]
-    params: dict[str, object] = {"names": list(names)}
-    only = ""
-    if together:
-        params |= {"together": list(together), "number": len(together)}
-        only = """
-            SEMI JOIN (
-                SELECT run_id, dispatch_id FROM counter_values
-                WHERE value IS NOT NULL AND list_contains($together, counter)
-                GROUP BY ALL HAVING count(DISTINCT counter) = $number
-            ) w ON w.run_id = c.run_id AND w.dispatch_id = c.dispatch_id
-        """
-    # One aggregate a counter: planning takes longer than adding up.
-    held = ", ".join(f"any_value(cell) FILTER (counter = '{c}') AS \"{c}\"" for c in names)
-    columns = ", ".join(
-        f'"{c}".total AS "{c}", "{c}".n AS "n:{c}", "{c}".reason AS "r:{c}"' for c in names
-    )
     connection.execute(
         f"""
-        CREATE OR REPLACE TEMP TABLE {table} AS
-        WITH d AS (
-            SELECT kernel_id, {_KEYS[per]} d.run_id, d.dispatch_id, coalesce(g.gpu, 0) AS gpu,
-                   CASE WHEN end_ns > start_ns THEN (end_ns - start_ns)::DOUBLE END AS ns
-            FROM all_dispatches d LEFT JOIN {GPUS} g USING (run_id, agent_id)
-        ), cells AS (
-            SELECT d.* EXCLUDE (dispatch_id, ns), c.counter,
-                   sum(c.value) AS total, count(c.value) AS n, count(*) AS rows,
-                   min(c.reason) FILTER (c.value IS NULL) AS reason,
-                   sum(ns) AS busy_ns, count(ns) AS timed
-            FROM counter_values c JOIN d USING (run_id, dispatch_id)
-            {only}
-            WHERE list_contains($names, c.counter)
-            GROUP BY ALL
-        ), held AS (
-            SELECT {SUBJECT}, gpu, run_id, {held}, max_by(busy_ns, timed) AS busy_ns,
-                   max(timed) AS timed
-            FROM (
-                SELECT {subject}, gpu, run_id, counter, busy_ns, timed,
-                       {{'total': total, 'n': n, 'reason': CASE WHEN n < rows
-                         THEN coalesce(reason, counter || ' has no value') END}} AS cell
-                FROM cells
-            )
-            GROUP BY {SUBJECT}, gpu, run_id
-        )
-        SELECT {SUBJECT}, gpu, held.run_id AS run,
-               coalesce(r.process_id::BIGINT, -held.run_id::BIGINT) AS process,
-               {columns}, busy_ns, timed
-        FROM held LEFT JOIN runs r ON r.run_id = held.run_id
+        CREATE OR REPLACE TEMP TABLE {CELLS} AS
+        WITH d AS ({dispatches_sql(per)}),
+        names AS (
+            SELECT counter, c FROM (
+                SELECT unnest($names) AS counter, generate_subscripts($names, 1) - 1 AS c
+            ) WHERE counter <> '{TIME}'
+        ), added AS ({_ADDED[per]})
+        SELECT added.*, coalesce(r.process_id::BIGINT, -run::BIGINT) AS process
+        FROM added LEFT JOIN runs r ON r.run_id = run
         """,
-        params,
+        {"names": list(names)},
     )
-    return table
+    waves, gui, valu, wave_cycles = (names.index(name) for name in ANCHORS)
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE {RUNS} AS
+        SELECT s, gpu, process, run, max(total) FILTER (c = {waves}) AS waves,
+               max(total) FILTER (c = {gui}) AS gui,
+               max(busy_ns) FILTER (c = {gui}) AS gui_ns,
+               max(total) FILTER (c = {valu}) AS valu,
+               max(total) FILTER (c = {wave_cycles}) AS wave_cycles,
+               bool_and(coalesce(total, 0) = 0) FILTER (c NOT IN ({waves}, {gui})) AS silent,
+               max_by(busy_ns, timed) AS busy_ns, max(timed) AS timed
+        FROM {CELLS} GROUP BY s, gpu, process, run
+        """
+    )
+    subjects = _SUBJECTS[per].replace("DISPATCHES", dispatches_sql(per))
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {SUBJECTS} AS {subjects}")
+    if TIME in names:
+        connection.execute(
+            f"INSERT INTO {CELLS} BY NAME SELECT s, gpu, process, run, {names.index(TIME)} AS c, "
+            f"busy_ns AS total, timed AS n FROM {RUNS} WHERE busy_ns > 0"
+        )

@@ -18,9 +18,6 @@ SHORTEST_NS = 50_000
 #: of ours.
 ANCHOR_SPREAD = 0.01
 
-#: Counters that are read along to judge the others.
-ANCHORS = ("SQ_WAVES", "GRBM_GUI_ACTIVE", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES")
-
 _GATED = (
     "'counters are clock gated, for waves ran but no instruction was counted: fix the clocks with "
     "`sudo amd-smi set --perf-level STABLE_STD` and collect again'"
@@ -45,7 +42,7 @@ class Doubt:
 
 
 def texts(doubts: Sequence[Doubt], *, fatal: bool, also: Sequence[str] = ()) -> str:
-    """Return SQL of the sentences of those doubts that hold, one text; empty for none.
+    """Return SQL of the sentences of those doubts that hold, one text; NULL for none.
 
     Parameters
     ----------
@@ -55,76 +52,51 @@ def texts(doubts: Sequence[Doubt], *, fatal: bool, also: Sequence[str] = ()) -> 
         SQL of texts to put in front.
     """
     held = [f"CASE WHEN {d.condition} THEN {d.text} END" for d in doubts if d.fatal == fatal]
-    return f"concat_ws('; ', {', '.join([*also, *held, 'NULL'])})"
+    return f"nullif(concat_ws('; ', {', '.join([*also, *held, 'NULL'])}), '')"
 
 
-def run_doubts(
-    metric: str, counters: Sequence[str], read: Sequence[str], needs: str, *, clock_known: bool
-) -> list[Doubt]:
-    """Return the doubts of the counters of one run.
+def run_doubts() -> dict[str, list[Doubt]]:
+    """Return the doubts of what one run counted, by the kind of formula that they concern.
 
-    Parameters
-    ----------
-    metric
-        Id.
-    counters
-        Those of its formula.
-    read
-        Every counter that was looked for.
-    needs
-        ``counts`` or ``cycles``, as the formula says.
-    clock_known
-        Whether ``$clock_hz`` and ``$xccs`` are given.
+    ``gated`` concerns all but the number of waves, ``wave_cycles`` and ``timed`` formulas that
+    are so. Columns are those of `rocperf.metrics.sums.RUNS` and ``clock_hz`` and ``xccs``.
     """
-    found = [Doubt(f'"r:{c}" IS NOT NULL', f'"r:{c}"', fatal=False) for c in counters]
-    if metric != "waves":
-        rest = [c for c in read if c not in ("SQ_WAVES", "GRBM_GUI_ACTIVE")]
-        silent = " AND ".join(f'coalesce("{c}", 0) = 0' for c in rest)
-        found.append(Doubt(f'"SQ_WAVES" > 0 AND "SQ_INSTS_VALU" = 0 AND {silent}', _GATED))
-    if "SQ_WAVE_CYCLES" in counters:
-        text = "'waves ran but SQ_WAVE_CYCLES is 0: this GPU does not count it'"
-        found.append(Doubt('"SQ_WAVES" > 0 AND "SQ_WAVE_CYCLES" = 0', text))
-    return found + (_cycle_doubts(clock_known) if needs == "cycles" else [])
-
-
-def _cycle_doubts(clock_known: bool) -> list[Doubt]:
-    """Doubt cycles that do not fit the time, or a time too short to tell."""
+    silent = "waves > 0 AND valu = 0 AND silent"
+    idle = "'waves ran but SQ_WAVE_CYCLES is 0: this GPU does not count it'"
     mean = "busy_ns / timed"
     short = (
         f"format('dispatches of {{:.3g}} µs are too short for figures per cycle', {mean} / 1000)"
     )
-    found = [
-        Doubt(
-            "coalesce(busy_ns, 0) = 0",
-            "'the counter run has no times to hold its cycles against'",
-        ),
-        Doubt(f"busy_ns > 0 AND {mean} < {SHORTEST_NS}", short),
-    ]
-    if clock_known:
-        ratio = '"GRBM_GUI_ACTIVE" / $xccs / (busy_ns * 1e-9 * $clock_hz)'
-        text = f"format('the GPU counted {{:.2f}} times the cycles that fit the time', {ratio})"
-        found.append(
-            Doubt(f"busy_ns / timed >= {SHORTEST_NS} AND {ratio} > {DILUTED}::DOUBLE", text)
-        )
-    return found
+    ratio = "gui / xccs / (gui_ns * 1e-9 * clock_hz)"
+    many = f"format('the GPU counted {{:.2f}} times the cycles that fit the time', {ratio})"
+    return {
+        "gated": [Doubt(silent, _GATED)],
+        "wave_cycles": [Doubt("waves > 0 AND wave_cycles = 0", idle)],
+        "timed": [
+            Doubt(
+                "coalesce(busy_ns, 0) = 0",
+                "'the counter run has no times to hold its cycles against'",
+            ),
+            Doubt(f"busy_ns > 0 AND {mean} < {SHORTEST_NS}", short),
+            Doubt(f"{mean} >= {SHORTEST_NS} AND {ratio} > {DILUTED}::DOUBLE", many),
+        ],
+    }
 
 
-def stitched_doubts(needs: str) -> list[Doubt]:
+def stitched_doubts() -> list[Doubt]:
     """Return the doubts of a value whose counters come from different passes of one process.
 
     Counts of a deterministic kernel repeat, cycles do not: without anchors that agree, only
     ratios of counts are believed, and with medium confidence. Anchors are lists, one value a
-    counter, ``waves`` and ``guis``.
+    counter, ``waves`` and ``guis``; ``timed`` says whether the formula holds counts against
+    cycles or time.
     """
     stitched = "len(runs) > 1"
     text = "'stitched from ' || len(runs) || ' passes'"
     waves, guis = _spread("waves"), _spread("guis")
     bad_waves = f"({stitched} AND {waves} > {ANCHOR_SPREAD})"
-    if needs == "counts":
-        bad, bare = "false", "false"
-    else:
-        bare = f"({stitched} AND {waves} IS NULL AND {guis} IS NULL)"
-        bad = f"({stitched} AND {guis} > {ANCHOR_SPREAD})"
+    bare = f"(timed AND {stitched} AND {waves} IS NULL AND {guis} IS NULL)"
+    bad = f"(timed AND {stitched} AND {guis} > {ANCHOR_SPREAD})"
     percent = "|| format('{:.1f} %', 100 * "
     return [
         Doubt(bad_waves, f"{text} || ', in which SQ_WAVES differs by ' {percent}{waves})"),
@@ -140,11 +112,15 @@ def stitched_doubts(needs: str) -> list[Doubt]:
             f"{stitched} AND list_min(counts) < list_max(counts)",
             "'the passes saw different numbers of dispatches'",
         ),
-        Doubt(
-            "len(runs) = 1 AND list_min(counts) < list_max(counts)",
-            "'no dispatch has all of its counters'",
-        ),
+        PARTIAL,
     ]
+
+
+#: The dispatches of one run have one counter or the other, but the same one never has all.
+PARTIAL = Doubt(
+    "len(runs) = 1 AND list_min(counts) < list_max(counts)",
+    "'no dispatch has all of its counters'",
+)
 
 
 def _spread(values: str) -> str:
