@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -222,3 +223,12 @@ def test_it_needs_no_third_party() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_page_shows_what_it_prints(capsys: Capture) -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "calculate-occupancy.md"
+    text = page.read_text(encoding="utf-8")
+    command = text.split("## Ask\n")[1].split("```sh\nrocperf ")[1].split("\n")[0]
+    shown = text.split("```text\n")[1].split("```")[0]
+    assert main(command.split()) == 0
+    assert capsys.readouterr().out == shown

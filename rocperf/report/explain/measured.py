@@ -11,6 +11,7 @@ from rocperf.report.explain.layout import block, by_gpu, entry, heading, paragra
 _NEEDS = {
     "counts": "compares counts alone, so that it holds for short kernels, too",
     "cycles": "holds counts against the cycles of the kernel, which short kernels exceed",
+    "time": "holds counts against the time of the kernel in the run that counted",
 }
 _BETTER = {"high": "High is better.", "low": "Low is better."}
 
