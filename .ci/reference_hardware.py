@@ -212,7 +212,7 @@ def glossary() -> str:
 
 
 def _term(term: Term) -> str:
-    text = f"### {term.name}\n\n{_plain(term.text)}\n"
+    text = f"### {_plain(term.written)}\n\n{_plain(term.text)}\n"
     if term.caveat:
         text += f"\nBeware: {_plain(term.caveat)}\n"
     if term.also:
@@ -227,7 +227,8 @@ def _term(term: Term) -> str:
 
 def _link(name: str) -> str:
     if name in terms():
-        return f"[{name}](#{name})"
+        written = terms()[name].written
+        return f"[{_plain(written)}](#{written.lower()})"
     return f"[{name}](metrics.md#{name})" if name in metrics() else f"`{name}`"
 
 

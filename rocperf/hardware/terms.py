@@ -22,6 +22,8 @@ class Term:
     ----------
     name
         Its name, such as ``bank-conflict``.
+    written
+        The same as it is written, such as ``FETCH_SIZE``.
     also
         Other names.
     group
@@ -37,6 +39,7 @@ class Term:
     """
 
     name: str
+    written: str
     also: tuple[str, ...]
     group: str
     text: str
@@ -61,6 +64,7 @@ def terms() -> Mapping[str, Term]:
 def _term(name: str, row: Mapping[str, Any]) -> Term:
     return Term(
         name=name,
+        written=row.get("written", name),
         also=tuple(row.get("also", ())),
         group=row["group"],
         text=row["text"],

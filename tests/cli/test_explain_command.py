@@ -96,6 +96,13 @@ def test_terms_whatever_the_case(capsys: Capture) -> None:
     assert "gfx1100" not in one
 
 
+def test_derived_counters_whose_names_mislead(capsys: Capture) -> None:
+    text = joined(told(capsys, "LdsBankConflict"))
+    assert text.startswith("LDSBankConflict (term)")
+    assert "on RDNA over the cycles in which the LDS was active" in text
+    assert "KiB" in told(capsys, "FETCH_SIZE")
+
+
 def test_a_gpu_and_a_product(capsys: Capture) -> None:
     text = joined(told(capsys, "gfx942"))
     assert "vgprs_per_simd_wave64 512 [BI, TD]" in text
@@ -118,7 +125,8 @@ def test_a_figure_that_formulas_use(capsys: Capture) -> None:
 
 
 def test_everything_listed_can_be_explained_in_eighty_columns(capsys: Capture) -> None:
-    names = [*metrics(), *counters(), *terms(), *known_targets()]
+    names = [*metrics(), *counters(), *known_targets()]
+    names += [term.written for term in terms().values()]
     names += [f"hw.{name}" for name in HW_NAMES]
     listed = joined(told(capsys))
     for name in names:

@@ -111,7 +111,7 @@ def _names() -> dict[str, list[str]]:
         "Analyses": sorted(_analyses()),
         "Metrics": sorted(metrics()),
         "Counters": sorted(counters()),
-        "Terms": sorted(terms()),
+        "Terms": sorted((term.written for term in terms().values()), key=str.casefold),
         "GPUs": [*known_targets(), *_product_names()],
         "Figures of a GPU": [f"hw.{name}" for name in HW_NAMES],
     }

@@ -42,7 +42,7 @@ def term_text(term: Term, target: str | None) -> str:
     figures = figure_lines(term.figures, target)
     return block(
         (
-            heading(term.name, "term"),
+            heading(term.written, "term"),
             entry("Also called", ", ".join(term.also)),
             paragraph(term.text),
             entry("Beware", term.caveat),

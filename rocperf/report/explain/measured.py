@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rocperf.hardware import HW_NAMES
 from rocperf.metrics.catalogue import Formula, Metric, metrics
+from rocperf.metrics.expression import TIME
 from rocperf.metrics.units import Counter, counter
 from rocperf.report.explain.layout import block, by_gpu, entry, heading, paragraph
 
@@ -72,6 +73,8 @@ def _ingredients(formulas: tuple[Formula, ...], target: str | None) -> str:
     for each in map(counter, names):
         unit = each.unit_on(target) if target else each.unit
         lines.append(paragraph(f"{each.name} [{unit}]: {each.doc}", 4))
+    if any(TIME in each.expression.inputs for each in formulas):
+        lines.append(paragraph(f"{TIME} [ns]: time of the dispatches in the run that counted.", 4))
     for name in facts:
         unit = f" [{HW_NAMES[name].unit}]" if HW_NAMES[name].unit else ""
         lines.append(paragraph(f"hw.{name}{unit}: {HW_NAMES[name].doc}", 4))
