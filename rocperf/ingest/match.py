@@ -51,6 +51,7 @@ FROM held h JOIN numbered n
  AND h.group_no = n.group_no AND h.grid = n.grid AND h.workgroup = n.workgroup
 """
 
+
 def match_launches(sink: StoreSink) -> None:
     """Move the incoming dispatches to their table, each with kernel and launch.
 
