@@ -226,6 +226,8 @@ def summarise(profile: Profile, path: Path, region: str | None = None) -> Summar
         "SELECT severity, message, coalesce(rows, 1)::BIGINT AS rows FROM notes"
         " WHERE severity <> 'info' ORDER BY severity, code, message"
     )
+    # What the trace says of a GPU and cannot be, or is unlike other GPUs of its kind.
+    told = dict.fromkeys(("warning", note, 1) for gpu in profile.gpus for note in gpu.notes)
     return Summary(
         path=str(path),
         id=profile.id,
@@ -233,7 +235,7 @@ def summarise(profile: Profile, path: Path, region: str | None = None) -> Summar
         wall_ns=profile.wall_ns,
         kernel_ns=profile.kernel_ns,
         serialised=profile.serialised,
-        notes=tuple(notes.iter_rows()),
+        notes=(*notes.iter_rows(), *told),
         region=region,
         **row,
     )
