@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Memory that writing may take before it spills to disk. A choice of ours: together with
 #: Python it keeps an ingest under 600 MB.
-MEMORY_LIMIT = "380MB"
+MEMORY_LIMIT = "360MB"
 
 #: What DuckDB makes of Ctrl-C while it works.
 INTERRUPTED = "Query interrupted"
