@@ -45,6 +45,18 @@ class Chosen:
         if self.unlisted:
             names = ", ".join(self.unlisted)
             found.append(f"this ROCm lists no counters for {names}: {self.told} was asked")
+        summed = dict.fromkeys(name for each in self.passes for name in each.summed)
+        if summed:
+            found.append(
+                f"{', '.join(summed)}: added up over several runs, and trusted when"
+                f" {' and '.join(ANCHORS)} agree"
+            )
+        stitched = dict.fromkeys(n for p in self.passes for n in p.stitched if n not in summed)
+        if stitched:
+            found.append(
+                f"{', '.join(stitched)}: needs more counters than one run can hold; stitched"
+                " together from several runs, and marked so"
+            )
         return tuple(found)
 
 
@@ -73,7 +85,7 @@ def choose(metrics: Sequence[str], target: str, ask: Availability) -> Chosen:
         planned = passes.plan(metrics, target, counters_of=counters_of, check=ask.fits)
         if ask.confirm([each.counters for each in planned]):
             break
-    absent = passes.unmeasurable(metrics, target)
+    absent = tuple(m for m in dict.fromkeys(metrics) if not catalogue.metric(m).on(target))
     lost = passes.unmeasurable(metrics, target, counters_of=counters_of)
-    unlisted = tuple(name for name in lost if name not in absent)
+    unlisted = tuple(m for m in lost if m not in absent and catalogue.counters_of(m, target))
     return Chosen(planned, ask.told, absent, unlisted)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rocperf.collect import limits
-from rocperf.collect.limits import ANCHORS
+from rocperf.collect.limits import ANCHORS, pair, unpair
+from rocperf.collect.packing import pack
+from rocperf.collect.sums import is_sum
 from rocperf.metrics import catalogue
-
-#: Places tried by the exact search before the best plan so far is taken. A choice of ours: it
-#: takes some 50 ms.
-MOST_TRIES = 20_000
 
 Lookup = Callable[[str, str], tuple[str, ...]]
 Check = Callable[[Sequence[str]], bool]
+IsSum = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True)
@@ -30,18 +29,22 @@ class CounterPass:
         Ids that it serves.
     stitched
         Those of them whose counters do not fit into one run: others are in other passes.
+    summed
+        Those of the stitched ones that only add counters up, which may be done over passes
+        whose anchors agree.
     """
 
     counters: tuple[str, ...]
     metrics: tuple[str, ...]
     stitched: tuple[str, ...] = ()
+    summed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Need:
     """Counters that must not be parted, and the metric they are for."""
 
-    counters: tuple[str, ...]
+    counters: frozenset[str]
     metric: str
     part: bool = False
 
@@ -52,6 +55,7 @@ def plan(
     *,
     counters_of: Lookup = catalogue.counters_of,
     check: Check | None = None,
+    sums: IsSum = is_sum,
 ) -> tuple[CounterPass, ...]:
     """Put metrics into the fewest passes; the counters of one metric share one.
 
@@ -65,19 +69,36 @@ def plan(
         Counters of a metric on a target.
     check
         Whether counters fit into one run; by default the table of limits.
+    sums
+        Whether a metric only adds counters up.
 
     Returns
     -------
     tuple of CounterPass
-        The one that serves the most valuable metric first. Metrics that the target cannot
-        measure are in none.
+        The one that serves the most valuable metric first, and each metric in the first that can
+        hold it. Metrics that the target cannot measure are in none.
     """
     fits: Check = check if check is not None else partial(limits.fits, target=target)
+    order = {
+        unit: None
+        for name in dict.fromkeys(metrics)
+        for unit in pair(counters_of(name, target))
+        if unit not in ANCHORS
+    }
+
+    def held(units: frozenset[str]) -> bool:
+        return fits((*ANCHORS, *unpair(unit for unit in order if unit in units)))
+
     needs = [
-        each for name in dict.fromkeys(metrics) for each in _needs(name, target, counters_of, fits)
+        need
+        for name in dict.fromkeys(metrics)
+        for need in _needs(name, pair(counters_of(name, target)), held)
     ]
-    bins = _pack(_largest(needs), fits)
-    return _ordered(bins, needs)
+    wanted = unpair(order)
+    least = limits.least_runs(wanted, target) if check is None else 1
+    bins = pack([each.counters for each in needs], held, least)
+    placed = _advanced(_by_value(bins, needs), held)
+    return tuple(_pass_of(each, order, target, sums) for each in placed)
 
 
 def unmeasurable(
@@ -114,15 +135,22 @@ def split(
         ]
         if all(0 < len(each) < len(own) for each in sets):
             return tuple(
-                CounterPass((*ANCHORS, *each), half, _kept(whole.stitched, half))
+                replace(
+                    whole,
+                    counters=(*ANCHORS, *each),
+                    metrics=half,
+                    stitched=_kept(whole.stitched, half),
+                    summed=_kept(whole.summed, half),
+                )
                 for each, half in zip(sets, halves, strict=True)
             )
-    if len(own) < 2:
+    units = pair(own)
+    if len(units) < 2:
         return ()
-    middle = len(own) // 2
+    middle = len(units) // 2
     return tuple(
-        CounterPass((*ANCHORS, *each), whole.metrics, whole.metrics)
-        for each in (own[:middle], own[middle:])
+        CounterPass((*ANCHORS, *unpair(each)), whole.metrics, whole.metrics)
+        for each in (units[:middle], units[middle:])
     )
 
 
@@ -135,80 +163,49 @@ def _kept(stitched: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in stitched if name in metrics)
 
 
-def _needs(name: str, target: str, counters_of: Lookup, fits: Check) -> list[_Need]:
-    """Return what must be in one pass; of a metric too large for any, parts that are not."""
-    counters = tuple(c for c in counters_of(name, target) if c not in ANCHORS)
-    if fits((*ANCHORS, *counters)):
+def _needs(name: str, units: Sequence[str], held: Callable[[frozenset[str]], bool]) -> list[_Need]:
+    """Return what must be in one pass; of a metric too large for any, its counters one by one."""
+    own = frozenset(units) - set(ANCHORS)
+    if held(own):
         # A metric of anchors alone still needs a pass.
-        return [_Need(counters, name)] if counters_of(name, target) else []
-    parts: list[list[str]] = []
-    for counter in counters:
-        if parts and fits((*ANCHORS, *parts[-1], counter)):
-            parts[-1].append(counter)
-        else:
-            parts.append([counter])
-    return [_Need(tuple(part), name, part=True) for part in parts]
+        return [_Need(own, name)] if units else []
+    return [_Need(frozenset({unit}), name, part=True) for unit in units if unit in own]
 
 
-def _largest(needs: Sequence[_Need]) -> list[tuple[str, ...]]:
-    """Leave out sets that another set holds."""
-    sets = [frozenset(each.counters) for each in needs]
-    return [
-        each.counters
-        for i, each in enumerate(needs)
-        if not any(sets[i] < sets[j] or (sets[i] == sets[j] and j < i) for j in range(len(sets)))
-    ]
+def _by_value(bins: Iterable[frozenset[str]], needs: Sequence[_Need]) -> list[list[_Need]]:
+    """Say what each bin serves, and put the one with the most valuable need first."""
+    left, waiting = list(bins), list(needs)
+    served: list[list[_Need]] = []
+    while waiting:
+        first = next(each for each in left if waiting[0].counters <= each)
+        left.remove(first)
+        served.append([need for need in waiting if need.counters <= first])
+        waiting = [need for need in waiting if not need.counters <= first]
+    return served
 
 
-def _pack(groups: Sequence[tuple[str, ...]], fits: Check) -> list[dict[str, None]]:
-    """Put groups into the fewest bins: first fit, then an exact search for fewer."""
-    best = _first_fit(groups, fits)
-    tries = 0
-
-    def search(index: int, bins: list[dict[str, None]]) -> None:
-        nonlocal best, tries
-        tries += 1
-        if len(bins) >= len(best) or tries > MOST_TRIES:
-            return
-        if index == len(groups):
-            best = bins
-            return
-        for i, held in enumerate(bins):
-            joined = held | dict.fromkeys(groups[index])
-            if fits((*ANCHORS, *joined)):
-                search(index + 1, [*bins[:i], joined, *bins[i + 1 :]])
-        search(index + 1, [*bins, dict.fromkeys(groups[index])])
-
-    if len(best) > 2:  # two groups that share no bin cannot do with one
-        search(0, [])
-    return best
+def _advanced(
+    served: list[list[_Need]], held: Callable[[frozenset[str]], bool]
+) -> list[list[_Need]]:
+    """Move needs into earlier passes that have room for them."""
+    for at in range(1, len(served)):
+        for need in list(served[at]):
+            for earlier in served[:at]:
+                if held(
+                    frozenset[str]().union(need.counters, *(each.counters for each in earlier))
+                ):
+                    served[at].remove(need)
+                    earlier.append(need)
+                    break
+    return [each for each in served if each]
 
 
-def _first_fit(groups: Sequence[tuple[str, ...]], fits: Check) -> list[dict[str, None]]:
-    bins: list[dict[str, None]] = []
-    for group in groups:
-        for held in bins:
-            if fits((*ANCHORS, *held, *group)):
-                held.update(dict.fromkeys(group))
-                break
-        else:
-            bins.append(dict.fromkeys(group))
-    return bins
-
-
-def _ordered(bins: Sequence[dict[str, None]], needs: Sequence[_Need]) -> tuple[CounterPass, ...]:
-    """Say what each bin serves, and put the one with the most valuable metric first."""
-    served: list[list[_Need]] = [[] for _ in bins]
-    for need in needs:
-        at = next(i for i, held in enumerate(bins) if set(need.counters) <= set(held))
-        served[at].append(need)
-    # Needs are in order of value, so the first need of a bin is its most valuable one.
-    order = sorted(range(len(bins)), key=lambda i: needs.index(served[i][0]))
-    return tuple(
-        CounterPass(
-            (*ANCHORS, *dict.fromkeys(c for need in served[i] for c in need.counters)),
-            tuple(dict.fromkeys(need.metric for need in served[i])),
-            tuple(dict.fromkeys(need.metric for need in served[i] if need.part)),
-        )
-        for i in order
+def _pass_of(needs: Sequence[_Need], order: Iterable[str], target: str, sums: IsSum) -> CounterPass:
+    units = frozenset[str]().union(*(each.counters for each in needs))
+    stitched = tuple(dict.fromkeys(need.metric for need in needs if need.part))
+    return CounterPass(
+        (*ANCHORS, *unpair(unit for unit in order if unit in units)),
+        tuple(dict.fromkeys(need.metric for need in needs)),
+        stitched,
+        tuple(name for name in stitched if sums(name, target)),
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rocperf.collect import limits
+from rocperf.collect.counting import Chosen
 from rocperf.collect.limits import ANCHORS, fits
 from rocperf.collect.passes import CounterPass, plan, split, unmeasurable
+from rocperf.collect.sums import is_sum
 
 _TABLE = {
     "two-x": ("TCP_A", "TCP_B"),
@@ -27,8 +27,17 @@ def lookup(metric: str, target: str) -> tuple[str, ...]:
     return _TABLE.get(metric, ()) if target == "gfx942" else ()
 
 
+def no_sum(metric: str, target: str) -> bool:
+    return False
+
+
 def planned(*metrics: str) -> tuple[CounterPass, ...]:
-    return plan(metrics, "gfx942", counters_of=lookup)
+    return plan(metrics, "gfx942", counters_of=lookup, sums=no_sum)
+
+
+def of(table: Mapping[str, tuple[str, ...]], target: str = "gfx942") -> tuple[CounterPass, ...]:
+    """Plan metrics of a table."""
+    return plan(list(table), target, counters_of=lambda name, _: table[name], sums=no_sum)
 
 
 def test_every_pass_carries_the_anchors_and_a_ratio_is_not_parted() -> None:
@@ -65,7 +74,7 @@ def test_an_exact_search_finds_fewer_passes_than_first_fit() -> None:
         "d": ("TCP_G", "TCP_H"),
     }
 
-    passes = plan("abcd", "gfx942", counters_of=lambda name, _: table[name])
+    passes = of(table)
 
     assert [each.metrics for each in passes] == [("a", "d"), ("b", "c")]
 
@@ -76,6 +85,26 @@ def test_what_no_pass_holds_is_stitched_together_and_says_so() -> None:
     assert [len(each.counters) - 2 for each in passes] == [4, 4, 1]  # nine of four slots
     assert {c for each in passes for c in each.counters} == {*ANCHORS, *_TABLE["huge"]}
     assert all(each.stitched == ("huge",) for each in passes)
+    assert not any(each.summed for each in passes)
+
+
+def test_a_sum_that_no_pass_holds_may_fill_gaps() -> None:
+    # Six counters of the L2 and two ratios of three: three passes of four, where the sum in one
+    # piece of four and one of two would need four.
+    table = {
+        "sum": tuple(f"TCC_{n}_sum" for n in range(6)),
+        "one": ("TCC_A", "TCC_B", "TCC_C"),
+        "two": ("TCC_D", "TCC_E", "TCC_F"),
+    }
+
+    passes = plan(
+        list(table), "gfx942", counters_of=lambda name, _: table[name],
+        sums=lambda name, _: name == "sum",
+    )  # fmt: skip
+
+    assert [len(each.counters) - 2 for each in passes] == [4, 4, 4]
+    assert {name for each in passes for name in each.summed} == {"sum"}
+    assert sorted(n for each in passes for n in each.metrics if n != "sum") == ["one", "two"]
 
 
 def test_a_target_without_counters_is_named() -> None:
@@ -90,32 +119,6 @@ def test_the_shipped_metrics_need_two_passes_at_most() -> None:
         passes = plan(everything, target)
         assert 1 <= len(passes) <= 2
         assert all(fits(each.counters, target) for each in passes)
-
-
-@pytest.mark.parametrize(
-    ("counters", "target", "held"),
-    [
-        ([f"SQ_{n}" for n in range(8)], "gfx942", True),
-        ([f"SQ_{n}" for n in range(9)], "gfx942", False),
-        (["TA_A_sum", "TA_B_sum"], "gfx90a", True),
-        (["TA_A_sum", "TA_B_sum", "TA_C_sum"], "gfx90a", False),
-        (["TCC_A", "TCC_A_sum", "TCC_A_max", "TCC_B", "TCC_C", "TCC_D"], "gfx942", True),
-        (["GL2C_A", "GL2C_B", "GL2C_C", "GL2C_D"], "gfx1201", True),
-        (["GL2C_A", "GL2C_B", "GL2C_C", "GL2C_D", "GL2C_E"], "gfx1100", False),
-        ([*(f"SQ_{n}" for n in range(7)), "SQ_LEVEL_WAVES_ACCUM"], "gfx942", False),
-        ([*(f"SQ_{n}" for n in range(6)), "SQ_LEVEL_WAVES_ACCUM"], "gfx942", True),
-        ([*(f"SQ_{n}" for n in range(5)), *(f"SQC_{n}" for n in range(4))], "gfx90a", False),
-        ([*ANCHORS, "FETCH_SIZE"], "gfx942", True),
-        ([*ANCHORS, "FETCH_SIZE", "SQ_INSTS_VALU"], "gfx942", False),
-        (["SPI_A", "SPI_B", "SPI_C", "SPI_D", "SPI_E", "SPI_F"], "gfx942", True),
-    ],
-)
-def test_slots(counters: list[str], target: str, held: bool) -> None:
-    assert fits(counters, target) is held
-
-
-def test_a_device_suffix_is_the_same_counter() -> None:
-    assert limits.used(["TCC_A_sum", "TCC_A:device=1"], "gfx942") == {"TCC": 1}
 
 
 def test_a_pass_that_proved_too_large_is_halved_by_metrics() -> None:
@@ -138,35 +141,112 @@ def test_one_metric_is_halved_by_counters_and_marked() -> None:
     assert split(first, "gfx942", counters_of=lookup) == ()
 
 
-_NAMES = [f"{block}_{n}" for block in ("SQ", "TCP", "TA", "TCC") for n in range(6)]
+def test_halving_does_not_part_a_level_from_its_accumulator() -> None:
+    whole = CounterPass(
+        (*ANCHORS, "SQ_INST_LEVEL_LDS", "SQ_ACCUM_PREV_HIRES", "SQ_INSTS_LDS"), ("three",)
+    )
+
+    first, second = split(whole, "gfx942", counters_of=lookup)
+
+    assert first.counters == (*ANCHORS, "SQ_INST_LEVEL_LDS", "SQ_ACCUM_PREV_HIRES")
+    assert second.counters == (*ANCHORS, "SQ_INSTS_LDS")
 
 
-@given(st.lists(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=5), max_size=6))
-def test_plans_hold(sets: list[list[str]]) -> None:
-    table = {f"m{i}": tuple(dict.fromkeys(names)) for i, names in enumerate(sets)}
+def test_a_derived_counter_takes_what_it_is_computed_from() -> None:
+    # FETCH_SIZE reads three counters of the L2 on gfx942, so that one is left in its pass.
+    table = {"fetch": ("FETCH_SIZE",), "hit": ("TCC_HIT_sum",), "miss": ("TCC_MISS_sum",)}
 
-    passes = plan(list(table), "gfx942", counters_of=lambda name, _: table[name])
-
-    assert all(fits(each.counters, "gfx942") for each in passes)
-    assert all(each.counters[:2] == ANCHORS for each in passes)
-    for name, counters in table.items():
-        serving = [each for each in passes if name in each.metrics]
-        if fits((*ANCHORS, *counters), "gfx942"):
-            assert len(serving) == 1
-            assert set(counters) <= set(serving[0].counters)
-        else:
-            assert set(counters) <= {c for each in serving for c in each.counters}
-    if all(fits((*ANCHORS, *counters), "gfx942") for counters in table.values()):
-        assert len(passes) == _fewest([set(counters) for counters in table.values()])
+    assert [each.metrics for each in of(table)] == [("fetch", "hit"), ("miss",)]
+    # On gfx90a it reads two.
+    assert [each.metrics for each in of(table, "gfx90a")] == [("fetch", "hit", "miss")]
 
 
-def _fewest(sets: list[set[str]]) -> int:
-    """The fewest bins, by trying every assignment."""
-    for count in range(1, len(sets) + 1):
-        for places in itertools.product(range(count), repeat=len(sets) - 1):
-            bins: list[set[str]] = [set() for _ in range(count)]
-            for place, names in zip((0, *places), sets, strict=True):
-                bins[place] |= names
-            if all(fits((*ANCHORS, *names), "gfx942") for names in bins):
-                return count
-    return len(sets)
+def test_what_derived_counters_share_is_counted_once() -> None:
+    table = {
+        "fetch": ("FETCH_SIZE",),
+        "bytes": ("TCC_BUBBLE_sum", "TCC_EA0_RDREQ_sum", "TCC_EA0_RDREQ_32B_sum"),
+        "hit": ("TCC_HIT_sum",),
+    }
+
+    (only,) = of(table)
+
+    assert only.metrics == ("fetch", "bytes", "hit")
+
+
+def test_a_level_stays_just_before_its_accumulator() -> None:
+    table = {
+        "valu": ("SQ_INSTS_VALU",),
+        "latency": ("SQ_INSTS_VMEM", "SQ_INST_LEVEL_VMEM", "SQ_ACCUM_PREV_HIRES"),
+        "level": ("SQ_INST_LEVEL_VMEM",),
+    }
+
+    (only,) = of(table)
+
+    at = only.counters.index("SQ_ACCUM_PREV_HIRES")
+    assert only.counters[at - 1] == "SQ_INST_LEVEL_VMEM"
+    assert only.counters.count("SQ_INST_LEVEL_VMEM") == 1
+
+
+def test_an_accumulator_of_one_name_adds_up_one_level_a_pass() -> None:
+    table = {
+        "vmem": ("SQ_INST_LEVEL_VMEM", "SQ_ACCUM_PREV_HIRES", "SQ_INSTS_VMEM"),
+        "lds": ("SQ_INST_LEVEL_LDS", "SQ_ACCUM_PREV_HIRES", "SQ_INSTS_LDS"),
+    }
+
+    first, second = of(table)
+
+    assert first.metrics == ("vmem",)
+    assert second.metrics == ("lds",)
+    assert second.counters == (
+        *ANCHORS, "SQ_INST_LEVEL_LDS", "SQ_ACCUM_PREV_HIRES", "SQ_INSTS_LDS",
+    )  # fmt: skip
+
+
+def test_accumulated_levels_of_their_own_names_share_a_pass() -> None:
+    # Each takes two of the eight slots of the SQ, beside SQ_WAVES: three of them fit, not four.
+    levels = [f"SQ_INST_LEVEL_{name}_ACCUM" for name in ("A", "B", "C", "D")]
+
+    passes = of({name: (name,) for name in levels})
+
+    assert [len(each.metrics) for each in passes] == [3, 1]
+
+
+def test_metrics_move_into_earlier_passes_that_have_room() -> None:
+    # The third most valuable metric needs one slot of the L1, which the first pass has.
+    table = {
+        "a": ("TCP_A", "TCP_B", "TCP_C"),
+        "b": ("TCP_D", "TCP_E", "TCP_F"),
+        "c": ("TCP_G",),
+        "d": ("TCP_H",),
+    }
+
+    assert [each.metrics for each in of(table)] == [("a", "c"), ("b", "d")]
+
+
+@pytest.mark.parametrize(
+    ("metric", "target", "adds"),
+    [
+        ("fabric-read-bytes", "gfx942", True),
+        ("fabric-write-bytes", "gfx90a", True),
+        ("fabric-read-bytes", "gfx1201", True),
+        ("coalescing", "gfx942", False),
+        ("lds-conflict-share", "gfx942", False),
+        ("coalescing", "gfx1201", False),  # it has none
+    ],
+)
+def test_which_metrics_only_add_up(metric: str, target: str, adds: bool) -> None:
+    assert is_sum(metric, target) is adds
+
+
+def test_what_cannot_fit_is_said_before() -> None:
+    passes = planned("huge")
+    parted = Chosen(passes, "", (), ()).warnings("gfx942")
+    summed = tuple(replace(each, summed=each.stitched) for each in passes)
+
+    assert parted == (
+        "huge: needs more counters than one run can hold; stitched together from several runs,"
+        " and marked so",
+    )
+    assert Chosen(summed, "", (), ()).warnings("gfx942") == (
+        "huge: added up over several runs, and trusted when SQ_WAVES and GRBM_GUI_ACTIVE agree",
+    )
