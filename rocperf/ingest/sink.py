@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rocperf.ingest.events import Note, Progress
 from rocperf.ingest.secrets import scrub
@@ -15,13 +18,16 @@ from rocperf.store import arrow
 
 if TYPE_CHECKING:
     import duckdb
-    import polars as pl
 
     from rocperf.store import Store
 
 #: Dispatches on their way, each with the name of its kernel; they get their ids at the end.
 INCOMING = "scratch.main.incoming"
 
+#: Rows of one kind that are kept before they are stored. A choice of ours.
+_GATHERED_ROWS = 50_000
+
+_Shape = tuple[str, tuple[tuple[str, pl.DataType], ...]]
 _NUMBERED_LATER = ("launch_id", "kernel_id")
 
 
@@ -69,6 +75,7 @@ class StoreSink:
         self.notes = 0
         self._on_event = on_event
         self._first_run, self._first_file = first_run, first_file
+        self._gathered: dict[_Shape, list[pl.DataFrame]] | None = None
         self._ids: dict[tuple[int, tuple[str, ...]], int] = {}
         self._total, self._rows, self._bytes = total_bytes, 0, 0
         self._started = time.monotonic()
@@ -130,6 +137,37 @@ class StoreSink:
         """Add the rows of a frame."""
         if not frame.height:
             return
+        if self._gathered is None:
+            self._append(table, frame, run_id, file_id)
+            return
+        # What varies from frame to frame becomes a column, so that one statement takes many.
+        own = [pl.lit(run_id).alias("run_id"), pl.lit(file_id, pl.Int64).alias("file_id")]
+        known = (table, tuple(frame.schema.items()))
+        waiting = self._gathered.setdefault(known, [])
+        waiting.append(frame.with_columns(own))
+        if sum(each.height for each in waiting) >= _GATHERED_ROWS:
+            self._flush(known)
+
+    @contextlib.contextmanager
+    def gathering(self) -> Generator[None]:
+        """Keep small frames and store them together: each statement costs some milliseconds."""
+        self._gathered = {}
+        try:
+            yield
+            for known in list(self._gathered):
+                self._flush(known)
+        finally:
+            self._gathered = None
+
+    def _flush(self, known: _Shape) -> None:
+        waiting = self._gathered.pop(known, []) if self._gathered else []
+        if waiting:
+            self._append(known[0], pl.concat(waiting), None, None)
+            self._count(waiting)
+
+    def _append(
+        self, table: str, frame: pl.DataFrame, run_id: int | None, file_id: int | None
+    ) -> None:
         self.connection.register("given", arrow(frame))
         try:
             self._insert(table, frame.columns, "SELECT * FROM given", (), run_id, file_id)
@@ -156,19 +194,24 @@ class StoreSink:
         columns: Sequence[str],
         select: str,
         params: Sequence[object],
-        run_id: int,
+        run_id: int | None,
         file_id: int | None,
     ) -> int:
+        """Insert rows; without `run_id` they state their run and file themselves."""
         known = BY_NAME[table].column_names
         place = table
         if table == ALL_DISPATCHES.name:
             known, place = (*known, "kernel"), INCOMING
-        unknown = set(columns) - set(known)
+        unknown = set(columns) - set(known) - {"file_id"}
         if unknown:
             raise ValueError(f"{table} has no column {sorted(unknown)}")
-        names = ["run_id", *columns]
-        values = [str(int(run_id)), *(f'q."{name}"' for name in columns)]
-        if "file_id" in known:
+        stated = run_id is None
+        columns = [c for c in columns if c != "file_id" or c in known]
+        names, values = list(columns), [f'q."{name}"' for name in columns]
+        if not stated:
+            names.append("run_id")
+            values.append(str(run_id))
+        if not stated and "file_id" in known:
             names.append("file_id")
             values.append("NULL" if file_id is None else str(int(file_id)))
         into = ", ".join(f'"{name}"' for name in names)
@@ -181,6 +224,13 @@ class StoreSink:
         if file_id is not None:
             self._record(file_id).rows += count
         return count
+
+    def _count(self, frames: Sequence[pl.DataFrame]) -> None:
+        """Count gathered rows of each file."""
+        for frame in frames:
+            file_id = frame["file_id"][0]
+            if file_id is not None:
+                self._record(int(file_id)).rows += frame.height
 
     def note(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -96,6 +97,10 @@ class Sink(Protocol):
 
         Rows of ``all_dispatches`` carry ``kernel``, the full name, instead of ``kernel_id``.
         """
+        ...
+
+    def gathering(self) -> AbstractContextManager[None]:
+        """Keep the small frames of a reader that asks nothing back, and store them together."""
         ...
 
     def append_sql(

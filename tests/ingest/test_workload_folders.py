@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -51,6 +52,15 @@ class Kept:
         unknown = set(frame.columns) - set(BY_NAME[table].column_names) - {"kernel"}
         assert not unknown
         self._frames.setdefault(table, []).append(frame.with_columns(run_id=pl.lit(run_id)))
+
+    def gathering(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def mark(self) -> tuple[int, int]:
+        raise AssertionError("nothing is taken back")
+
+    def back_to(self, mark: tuple[int, int]) -> None:
+        raise AssertionError(mark)
 
     def append_sql(
         self,

@@ -111,5 +111,6 @@ def read(sources: list[SourceFile], sink: Sink) -> None:
     folders: dict[Path, list[SourceFile]] = {}
     for source in sources:
         folders.setdefault(source.path.parent, []).append(source)
-    for folder, files in folders.items():
-        Workload(folder, files, sink).read()
+    with sink.gathering():
+        for folder, files in folders.items():
+            Workload(folder, files, sink).read()
