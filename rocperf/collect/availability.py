@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rocperf.collect import bindings_child
+from rocperf.collect.accumulated import level_of
 from rocperf.collect.limits import ANCHORS, block_of, fits, used
 from rocperf.collect.locate import PROBE_S, run_briefly
 
@@ -133,10 +134,15 @@ class Availability:
         Asked in order; one that does not answer is not asked again.
     target
         gfx target.
+    accumulates
+        Whether rocprofv3 can be taught sums of levels, which ROCm does not list.
     """
 
-    def __init__(self, sources: Iterable[Source], target: str) -> None:
+    def __init__(
+        self, sources: Iterable[Source], target: str, *, accumulates: bool = False
+    ) -> None:
         self._sources, self._target = list(sources), target
+        self._accumulates = accumulates
         self._refused: list[frozenset[str]] = []
         self._held: list[frozenset[str]] = []
         self._fewer: dict[str, int] = {}
@@ -145,8 +151,11 @@ class Availability:
 
     def has(self, counters: Iterable[str]) -> bool:
         """Tell whether the GPU has counters, as far as ROCm told; where it did not, it has."""
+        names = [each.partition(":")[0] for each in counters]
+        if any(map(level_of, names)) and not self._accumulates:
+            return False
         known = self.counters
-        return known is None or all(each.partition(":")[0] in known for each in counters)
+        return known is None or all((level_of(name) or name) in known for name in names)
 
     def fits(self, counters: Sequence[str]) -> bool:
         """Tell whether one run can hold counters, by the table and by what ROCm refused."""
@@ -174,7 +183,8 @@ class Availability:
 
     def _ask(self, sets: Sets) -> dict[tuple[str, ...], bool | None]:
         while self._sources:
-            answer = self._sources[0].ask(sets)
+            # What is asked of ROCm holds the level; the slot of its sum is counted by the table.
+            answer = self._sources[0].ask([[level_of(n) or n for n in each] for each in sets])
             if answer is None or len(answer.fits) != len(sets):
                 self._sources.pop(0)
                 continue
@@ -205,14 +215,14 @@ class Availability:
                 self._fewer[block] = sum(used(first[:-1], self._target).values())
 
 
-def find(rocprofv3: Path, target: str) -> Availability:
+def find(rocprofv3: Path, target: str, *, accumulates: bool = False) -> Availability:
     """Find what can be asked beside a rocprofv3."""
     sources: list[Source] = []
     if bindings := find_bindings(rocprofv3, target):
         sources.append(bindings)
     if tool := find_tool(rocprofv3):
         sources.append(Tool(tool, target))
-    return Availability(sources, target)
+    return Availability(sources, target, accumulates=accumulates)
 
 
 def find_bindings(rocprofv3: Path, target: str = "") -> Bindings | None:

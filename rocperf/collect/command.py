@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rocperf.collect import accumulated
 from rocperf.collect.limits import NAME
 from rocperf.collect.locate import Profiler
 from rocperf.errors import InputError, UsageError
@@ -86,6 +87,8 @@ def counting(
                 f"{name!r} is not the name of a counter", hint="rocprofv3 -L lists them"
             )
     words = ["--pmc", *counters]
+    if any(map(accumulated.level_of, counters)):
+        words[:0] = [accumulated.OPTION, str(folder.parent / accumulated.FILE)]
     if kernels:
         words.append(f"--kernel-include-regex={kernels}")
     if launches:

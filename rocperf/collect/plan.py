@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rocperf.collect import availability, command, inputs, machine, manifest, passes
+from rocperf.collect import accumulated, availability, command, inputs, machine, manifest, passes
 from rocperf.collect.counting import Chosen, choose
 from rocperf.collect.locate import Profiler, find
 from rocperf.collect.machine import Machine
@@ -83,7 +83,9 @@ def prepare(request: Request) -> Plan:
     profiler = find(request.rocprofv3)
     chosen = Chosen()
     if before is None and can_count(profiler):
-        chosen = choose(request.metrics, target, availability.find(profiler.path, target))
+        taught = accumulated.available(profiler, target)
+        ask = availability.find(profiler.path, target, accumulates=taught)
+        chosen = choose(request.metrics, target, ask)
     planned = before or _new_manifest(request, profiler, found, target, raw.absolute(), chosen)
     plan = Plan(request, profiler, found, target, planned, output, raw, checked_by=chosen.told)
     if len(plan.passes) > 1 and request.stdin is None and inputs.piped():

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from rocperf.collect import manifest
+from rocperf.collect import accumulated, manifest
 from rocperf.collect.plan import Plan
 from rocperf.errors import InputError
 
@@ -30,6 +30,9 @@ def begin(plan: Plan) -> None:
             shutil.rmtree(plan.raw)
         plan.raw.mkdir(parents=True, mode=0o700, exist_ok=True)
         plan.raw.chmod(0o700)  # whatever the umask: environments and arguments are in there
+        counters = [name for each in plan.manifest.passes for name in each.counters]
+        if text := accumulated.definitions(counters, plan.target):
+            (plan.raw / accumulated.FILE).write_text(text, encoding="utf-8")
         manifest.write(plan.raw, plan.manifest)
     except OSError as error:
         raise InputError(

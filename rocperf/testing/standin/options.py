@@ -93,6 +93,7 @@ _OPTIONS: tuple[_Option, ...] = (
         --rocm-root: folder of ROCm
         --collection-period-unit: unit of --collection-period
         --preload: libraries to load before the program
+        -E --extra-counters: file with counter definitions
     """),
     *_table("one", """
         -A --agent-index: absolute, relative or type-relative
@@ -106,7 +107,6 @@ _OPTIONS: tuple[_Option, ...] = (
         --pc-sampling-method: how to sample
         --pc-sampling-unit: what to sample by
         --pc-sampling-interval: how often to sample
-        -E --extra-counters: file with counter definitions
     """, played=False),
     *_table("bool", """
         --pc-sampling-beta-enabled: allow sampling of program counters
