@@ -76,9 +76,11 @@ def test_a_sum_is_there_when_its_level_is() -> None:
 def test_sums_come_back_under_their_names(machine: Callable[..., None], tmp_path: Path) -> None:
     counted = COUNTERS.format(waves=10)
     counted += counted.splitlines()[1].replace("SQ_WAVES", SUM).replace(",10,", ",999,") + "\n"
+    copies = write(tmp_path, "counter_collection.csv", counted)
+    traced = write(tmp_path, "kernel_trace.csv", TRACE.format(name="k", grid=640))
     path = profiler(
-        tmp_path, write(tmp_path, "kernel_trace.csv", TRACE.format(name="k", grid=640)),
-        '[ -s "$out/../accumulated.yaml" ] && ' + write(tmp_path, "counter_collection.csv", counted),
+        tmp_path, traced,
+        f'[ -s "$out/../accumulated.yaml" ] && {copies}',
     )  # fmt: skip
     plan = prepare(request(path))
     words = command.counting(plan.profiler, plan.raw.absolute() / "pass_2", ["./app"], [SUM])
