@@ -27,6 +27,7 @@ from rocperf.ingest.identify import (
 )
 from rocperf.ingest.leftovers import remove_leftovers
 from rocperf.ingest.match import match_launches
+from rocperf.ingest.repeated import join_repeated_runs
 from rocperf.ingest.sink import StoreSink
 from rocperf.ingest.source import OnEvent, SourceFile
 from rocperf.ingest.twins import HARMLESS, sha256_of, twins_among, without_twins
@@ -170,6 +171,7 @@ def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) ->
             if failures:
                 raise failures[0]
             _raise_nothing(sink)
+        join_repeated_runs(sink)
         _drop_idle_runs(sink)
         folders = assign_passes(sink, [each.root for each in workloads])
         number_kernels(sink)

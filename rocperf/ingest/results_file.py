@@ -28,6 +28,9 @@ _ENDING = re.compile(r"(?:(?:^|_)results)?\.(?:db|sqlite3?|json)$", re.IGNORECAS
 # Tables that a CSV of the same run may have filled already.
 _TWICE = (
     "agents",
+    "links",
+    "code_objects",
+    "kfd_events",
     "copies",
     "allocations",
     "scratch_events",

@@ -245,3 +245,23 @@ def test_rows_keep_their_numbers_in_a_file_of_many_chunks(tmp_path: Path) -> Non
             "SELECT count(*) AS n, count(*) FILTER (row = dispatch_id) AS right FROM all_dispatches"
         ).row(0)
     assert row == (count, count)
+
+
+@pytest.mark.parametrize("name", ["Duration", "Duration_Ns", "DurationNs"])
+def test_durations_that_disagree_with_the_times_are_noted(tmp_path: Path, name: str) -> None:
+    header = KERNEL.replace('"LDS_Block_Size"', f'"{name}","LDS_Block_Size"')
+    stated = {1: "1000", 2: "999", 3: "", 4: "1001"}
+    lines = [kernel(i).replace(",512,", f",{value},512,") for i, value in stated.items()]
+    path = read(tmp_path, x_kernel_trace=header + "".join(lines))
+    [(row, count)] = rows(path, "SELECT row, rows FROM notes WHERE code = 'durations-disagree'")
+    assert (row, count) == (2, 2)
+    assert rows(
+        path, "SELECT DISTINCT end_ns - start_ns, static_lds_bytes FROM all_dispatches"
+    ) == [(1000, 512)]
+
+
+def test_durations_that_agree_are_not_noted(tmp_path: Path) -> None:
+    header = KERNEL.replace('"LDS_Block_Size"', '"Duration","LDS_Block_Size"')
+    line = kernel(1).replace(",512,", ",1000,512,")
+    path = read(tmp_path, x_kernel_trace=header + line)
+    assert rows(path, "SELECT code FROM notes") == []

@@ -9,6 +9,7 @@ import polars as pl
 
 from rocperf.errors import InputError
 from rocperf.ingest.rocprofv3_csv.counters import Counters, stage_values
+from rocperf.ingest.rocprofv3_csv.durations import disagreeing
 from rocperf.ingest.rocprofv3_csv.headers import TIMES
 from rocperf.ingest.rocprofv3_csv.numbering import number_by_correlation
 from rocperf.ingest.rocprofv3_csv.repair import Repaired, repair
@@ -102,6 +103,8 @@ class File:
             )
         elif not self.counters and self.source.kind in SIMPLE:
             self._note_times()
+        if self.once is None:
+            self._note_durations()
         if not self.stored:
             self._note("warning", "file-empty", "0 rows")
 
@@ -240,6 +243,12 @@ class File:
             count = len(result.lost)
             more = f" ({count:,} rows rejected)" if count > 1 else " (row rejected)"
             self._note("warning", "rows-rejected", f"line {line}: {reason}{more}", line - 1, count)
+
+    def _note_durations(self) -> None:
+        rows, first = disagreeing(self.table, self.sink)
+        if rows:
+            text = f"{rows:,} rows whose duration is not end minus start; start and end are taken"
+            self._note("warning", "durations-disagree", text, first, rows)
 
     def _note_times(self) -> None:
         """Count rows whose times cannot be, and kernels shorter than a tick."""
