@@ -113,7 +113,8 @@ class Asking:
             "slot": ("INTEGER", [each.at for each in asked]),
             "place": ("INTEGER", [each.order for each in asked]),
             "inputs": ("INTEGER", [len(each.formula.expression.inputs) for each in asked]),
-            "timed": ("BOOLEAN", [each.formula.needs != "counts" for each in asked]),
+            "timed": ("BOOLEAN", [each.formula.needs == "cycles" for each in asked]),
+            "rated": ("BOOLEAN", [each.formula.needs == "time" for each in asked]),
             "gated": ("BOOLEAN", [each.metric.id != "waves" for each in asked]),
             "wave_cycles": (
                 "BOOLEAN",
@@ -151,7 +152,8 @@ class Asking:
 
     def problem_sql(self, numbers: Sequence[int]) -> tuple[str, str]:
         """Return SQL of what keeps rows of some formulas from a value: its kind and its text."""
-        kinds, texts = [], []
+        kinds: list[str] = []
+        texts: list[str] = []
         for each in self.formulas:
             if each.number not in numbers or each.unknown is not None:
                 continue

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -14,7 +15,7 @@ from rocperf.metrics.expression import Expression, parse
 from rocperf.metrics.units import check_unit, counter, counters
 
 #: Version of the formulas; stored with what is computed from them.
-CATALOGUE_VERSION = 1
+CATALOGUE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Formula:
     ----------
     needs
         ``counts`` when only counts are compared, ``cycles`` when something is held against the
-        cycles that the kernel took.
+        cycles that the kernel took, ``time`` when it is a rate.
     numbers
         Unit that its constants bring in, such as ``B/requests``; empty for plain numbers.
     doubt
@@ -45,14 +46,19 @@ class Metric:
 
     Parameters
     ----------
+    section
+        Heading under which it is listed.
     low, high
         Documented range; None where it is open.
     better
         ``high``, ``low`` or ``neither``.
     plain
         What it means, for people.
-    formulas
-        Tried in order; the first whose counters were collected is used.
+    dimension
+        What its formulas must give, where `unit` says it otherwise for people.
+    written
+        Its formulas as the catalogue has them; parsed when first needed, for of all metrics a
+        question needs a few.
     source
         Where formula and range come from.
     disagreements
@@ -60,15 +66,22 @@ class Metric:
     """
 
     id: str
+    section: str
     title: str
     unit: str
     low: float | None
     high: float | None
     better: str
     plain: str
-    formulas: tuple[Formula, ...]
+    written: tuple[Mapping[str, Any], ...]
+    dimension: str
     source: str
     disagreements: str
+
+    @cached_property
+    def formulas(self) -> tuple[Formula, ...]:
+        """Tried in order; the first whose counters were collected is used."""
+        return tuple(_formula(each, self.dimension) for each in self.written)
 
     @property
     def bounds(self) -> str:
@@ -104,8 +117,9 @@ def metrics() -> dict[str, Metric]:
     folder = files("rocperf.metrics").joinpath("formulas")
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
         if file.name.endswith(".toml"):
-            for row in tomllib.loads(file.read_text(encoding="utf-8"))["metric"]:
-                found[row["id"]] = _metric(row)
+            data = tomllib.loads(file.read_text(encoding="utf-8"))
+            for row in data["metric"]:
+                found[row["id"]] = _metric(row, data["section"])
     return found
 
 
@@ -146,7 +160,7 @@ def explain(name: str, target: str) -> str:
         return "\n".join([*lines, f"Not available on {target}."])
     for formula in formulas:
         lines.append(f"On {target}: {formula.expression.text}, in {found.unit}")
-        for each in map(counter, formula.expression.counters):
+        for each in map(counter, formula.expression.inputs):
             lines.append(f"  {each.name} [{each.unit_on(target)}]: {each.doc}")
         for fact in formula.expression.facts:
             unit = f" [{HW_NAMES[fact].unit}]" if HW_NAMES[fact].unit else ""
@@ -157,7 +171,7 @@ def explain(name: str, target: str) -> str:
     return "\n".join(lines)
 
 
-def _formula(row: dict[str, Any], unit: str) -> Formula:
+def _formula(row: Mapping[str, Any], unit: str) -> Formula:
     expression = parse(row["expression"], tuple(counters()))
     numbers = row.get("numbers", "")
     for target in row["targets"]:
@@ -165,18 +179,18 @@ def _formula(row: dict[str, Any], unit: str) -> Formula:
     return Formula(tuple(row["targets"]), expression, row["needs"], numbers, row.get("doubt", ""))
 
 
-def _metric(row: dict[str, Any]) -> Metric:
-    dimension = row.get("dimension", row["unit"])
-    formulas = tuple(_formula(each, dimension) for each in row["formula"])
+def _metric(row: dict[str, Any], section: str) -> Metric:
     return Metric(
         id=row["id"],
+        section=section,
         title=row["title"],
         unit=row["unit"],
         low=row.get("low"),
         high=row.get("high"),
         better=row["better"],
         plain=row["plain"],
-        formulas=formulas,
+        written=tuple(row["formula"]),
+        dimension=row.get("dimension", row["unit"]),
         source=row["source"],
         disagreements=row.get("disagreements", ""),
     )

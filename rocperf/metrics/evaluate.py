@@ -105,7 +105,7 @@ def _counters(
     connection: duckdb.DuckDBPyConnection, names: list[str]
 ) -> tuple[dict[int, frozenset[str]], dict[int, frozenset[str]]]:
     """Return of each GPU the counters that have values, and those that have rows."""
-    rows = connection.execute(
+    rows: list[tuple[int, int, int]] = connection.execute(
         f"SELECT gpu, c, count(total) FROM {CELLS} GROUP BY gpu, c ORDER BY gpu"
     ).fetchall()
     present: dict[int, set[str]] = {}

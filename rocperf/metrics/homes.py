@@ -121,16 +121,21 @@ def sums_sql(uses: str, places: int, *, alone: bool) -> str:
 def _told() -> str:
     """Say of each run why it may not be believed."""
     said = ", ".join(
-        f"{texts(doubts, fatal=True)} AS {kind}_doubt" for kind, doubts in run_doubts().items()
+        f"{texts(doubts, fatal=True)} AS {kind}_doubt, {texts(doubts, fatal=False)} AS {kind}_note"
+        for kind, doubts in run_doubts().items()
     )
     return f"SELECT s, gpu, process, run, waves, gui, {said} FROM {RUNS} JOIN {GPUS} USING (gpu)"
 
 
 def _part(source: str) -> str:
     """Join what is said of the runs to what is taken from them."""
-    said = ", ".join(f"CASE WHEN q.{kind} THEN {kind}_doubt END" for kind in run_doubts())
+    said, noted = (
+        ", ".join(f"CASE WHEN q.{kind} THEN {kind}_{what} END" for kind in run_doubts())
+        for what in ("doubt", "note")
+    )
     return f"""
-        SELECT u.s, u.gpu, u.process, u.f, u.place, u.run, u.total, u.n, u.reason AS mild,
-               waves, gui, q.timed, q.inputs, nullif(concat_ws('; ', {said}), '') AS fatal
+        SELECT u.s, u.gpu, u.process, u.f, u.place, u.run, u.total, u.n, waves, gui,
+               nullif(concat_ws('; ', u.reason, {noted}), '') AS mild,
+               q.timed OR q.rated AS timed, q.inputs, nullif(concat_ws('; ', {said}), '') AS fatal
         FROM {source} u JOIN told USING (s, gpu, process, run) JOIN {FORMULAS} q USING (f)
     """

@@ -69,6 +69,25 @@ _SUBJECTS = {
 }
 
 
+#: A run that counted without taking times borrows them from the timing run of its process or,
+#: where there is none, from the first that took times and saw as many dispatches.
+_TIMES = f"""
+    UPDATE {RUNS} AS r SET kernel_ns = t.ns, kernel_n = t.n, own_time = false
+    FROM (
+        SELECT s, gpu, process, n, arg_min(ns, place) AS ns
+        FROM (
+            SELECT s, gpu, coalesce(process_id::BIGINT, -run_id::BIGINT) AS process,
+                   sum(ns) AS ns, count(ns) AS n, [(role <> 'timing')::UINTEGER, run_id] AS place
+            FROM (DISPATCHES) JOIN (SELECT run_id, process_id, role FROM runs) USING (run_id)
+            GROUP BY s, gpu, process, place HAVING count(ns) > 0
+        )
+        GROUP BY s, gpu, process, n
+    ) t
+    WHERE coalesce(r.busy_ns, 0) = 0 AND t.s = r.s AND t.gpu = r.gpu AND t.process = r.process
+        AND t.n = r.counted
+"""
+
+
 def dispatches_sql(per: Per) -> str:
     """Return SQL of every dispatch: its subject ``s``, ``gpu`` and duration ``ns``."""
     return f"""
@@ -169,14 +188,17 @@ def add_up(connection: duckdb.DuckDBPyConnection, names: Sequence[str], per: Per
                max(total) FILTER (c = {valu}) AS valu,
                max(total) FILTER (c = {wave_cycles}) AS wave_cycles,
                bool_and(coalesce(total, 0) = 0) FILTER (c NOT IN ({waves}, {gui})) AS silent,
-               max_by(busy_ns, timed) AS busy_ns, max(timed) AS timed
+               max_by(busy_ns, timed) AS busy_ns, max(timed) AS timed,
+               max_by(busy_ns, timed) AS kernel_ns, max(timed)::BIGINT AS kernel_n,
+               max(n) AS counted, true AS own_time
         FROM {CELLS} GROUP BY s, gpu, process, run
         """
     )
     subjects = _SUBJECTS[per].replace("DISPATCHES", dispatches_sql(per))
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {SUBJECTS} AS {subjects}")
     if TIME in names:
+        connection.execute(_TIMES.replace("DISPATCHES", dispatches_sql(per)))
         connection.execute(
             f"INSERT INTO {CELLS} BY NAME SELECT s, gpu, process, run, {names.index(TIME)} AS c, "
-            f"busy_ns AS total, timed AS n FROM {RUNS} WHERE busy_ns > 0"
+            f"kernel_ns AS total, kernel_n AS n FROM {RUNS} WHERE kernel_ns > 0"
         )

@@ -58,8 +58,9 @@ def texts(doubts: Sequence[Doubt], *, fatal: bool, also: Sequence[str] = ()) -> 
 def run_doubts() -> dict[str, list[Doubt]]:
     """Return the doubts of what one run counted, by the kind of formula that they concern.
 
-    ``gated`` concerns all but the number of waves, ``wave_cycles`` and ``timed`` formulas that
-    are so. Columns are those of `rocperf.metrics.sums.RUNS` and ``clock_hz`` and ``xccs``.
+    ``gated`` concerns all but the number of waves; ``wave_cycles``, ``timed`` (held against
+    cycles) and ``rated`` (over time) concern formulas that are so. Columns are those of
+    `rocperf.metrics.sums.RUNS` and ``clock_hz`` and ``xccs``.
     """
     silent = "waves > 0 AND valu = 0 AND silent"
     idle = "'waves ran but SQ_WAVE_CYCLES is 0: this GPU does not count it'"
@@ -67,6 +68,8 @@ def run_doubts() -> dict[str, list[Doubt]]:
     short = (
         f"format('dispatches of {{:.3g}} µs are too short for figures per cycle', {mean} / 1000)"
     )
+    rated = "kernel_ns / kernel_n"
+    brief = f"format('dispatches of {{:.3g}} µs are too short for rates', {rated} / 1000)"
     ratio = "gui / xccs / (gui_ns * 1e-9 * clock_hz)"
     many = f"format('the GPU counted {{:.2f}} times the cycles that fit the time', {ratio})"
     return {
@@ -79,6 +82,11 @@ def run_doubts() -> dict[str, list[Doubt]]:
             ),
             Doubt(f"busy_ns > 0 AND {mean} < {SHORTEST_NS}", short),
             Doubt(f"{mean} >= {SHORTEST_NS} AND {ratio} > {DILUTED}::DOUBLE", many),
+        ],
+        "rated": [
+            Doubt(f"kernel_ns > 0 AND {rated} < {SHORTEST_NS}", brief),
+            Doubt(f"{mean} >= {SHORTEST_NS} AND {ratio} > {DILUTED}::DOUBLE", many),
+            Doubt("NOT own_time", "'its time is that of another run'", fatal=False),
         ],
     }
 
