@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocperf import engine
 from rocperf.errors import UsageError
+from rocperf.metrics.catalogue import metrics as known_metrics
 from rocperf.model import Completed, Outcome, RankedFinding, Severity
 from rocperf.plugin import AnalysisType, Plugins, configure
 from rocperf.profile import Profile, is_profile, open_profile
@@ -190,6 +191,33 @@ def metrics_needed(selection: Selection) -> tuple[str, ...]:
     kinds = select(installed(selection.files), selection.only)
     each = (metric for kind in kinds.values() for metric in kind.requires.every_metric())
     return tuple(dict.fromkeys(each))
+
+
+def deeper(path: Path, selection: Selection) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Say what to look deeper at: the kernels that findings name, and every metric there is.
+
+    Parameters
+    ----------
+    path
+        A profile.
+    selection
+        The analyses whose findings count.
+
+    Returns
+    -------
+    tuple
+        Names of kernels, the costliest finding first; ids of metrics, those of the selected
+        analyses first.
+    """
+    found = [each.finding.subject for each in analyze(path, selection).findings]
+    wanted = [each for each in found if each.kind == "kernel"]
+    with open_profile(path) as profile:
+        rows = profile.sql("SELECT kernel_id, name, group_name FROM kernels").rows()
+    by_id = {number: group for number, _, group in rows}
+    by_name = {name: group for _, name, group in rows}
+    groups = (by_id.get(w.details.get("kernel_id")) or by_name.get(w.name) for w in wanted)
+    names = tuple(dict.fromkeys(group for group in groups if group))
+    return names, tuple(dict.fromkeys((*metrics_needed(selection), *known_metrics())))
 
 
 def collect(plan: Plan, *, on_event: Callable[[object], None]) -> Collected:

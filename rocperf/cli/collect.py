@@ -73,6 +73,12 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--resume", type=Path, metavar="FILE", help="run only the passes that this profile lacks"
     )
+    how.add_argument(
+        "--deepen",
+        type=Path,
+        metavar="FILE",
+        help="collect every other metric of the kernels that findings of this profile name",
+    )
     result = verb.add_argument_group("the result")
     result.add_argument(
         "-o",
@@ -100,13 +106,18 @@ def run(arguments: argparse.Namespace) -> int:
     from rocperf.cli.progress import Progress
     from rocperf.cli.view import need_terminal
     from rocperf.collect import describe, prepare
+    from rocperf.report.visible import visible
 
     if arguments.view and not arguments.dry_run:
         need_terminal()
     selection = _selection(arguments)
-    plan = prepare(request(arguments, pipeline.metrics_needed(selection)))
+    if arguments.deepen is not None:
+        plan = prepare(deeper_request(arguments, *pipeline.deeper(arguments.deepen, selection)))
+    else:
+        plan = prepare(request(arguments, pipeline.metrics_needed(selection)))
     if arguments.dry_run:
-        sys.stdout.write(describe(plan))
+        # Names of kernels come from anywhere.
+        sys.stdout.write("\n".join(map(visible, describe(plan).split("\n"))))
         return 0
     progress = Progress(quiet=arguments.quiet)
     collected = pipeline.collect(
@@ -140,6 +151,32 @@ def request(arguments: argparse.Namespace, metrics: tuple[str, ...]) -> Request:
         allow_serialised=arguments.allow_serialised,
         resume=arguments.resume,
     )
+
+
+def deeper_request(
+    arguments: argparse.Namespace, kernels: tuple[str, ...], metrics: tuple[str, ...]
+) -> Request:
+    """Turn the options into a request for more of what a profile names."""
+    from dataclasses import replace
+
+    from rocperf.errors import UsageError
+
+    given = {
+        "a program": arguments.command,
+        "--resume": arguments.resume,
+        "-o": arguments.output,
+        "--kernels": arguments.kernels,
+        "--launches": arguments.launches,
+        "--region": arguments.region,
+    }
+    for name, value in given.items():
+        if value:
+            raise UsageError(
+                f"--deepen goes on with the collection of {arguments.deepen}",
+                hint=f"leave {name} out",
+            )
+    arguments.resume = arguments.deepen
+    return replace(request(arguments, metrics), deepen=kernels)
 
 
 def finish(collected: Collected, selection: Any, arguments: argparse.Namespace) -> int:

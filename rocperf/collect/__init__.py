@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rocperf.collect import events
-from rocperf.collect.plan import Plan, describe, prepare
+from rocperf.collect.describe import describe
+from rocperf.collect.plan import Plan, prepare
 from rocperf.collect.request import Request
 from rocperf.collect.run import Collected, collect
 

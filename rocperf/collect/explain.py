@@ -158,7 +158,8 @@ def _nothing(asked: Asked, ended: Ended, seen: Seen, wrote: str) -> str:
         wrote += f", which hold {held}"
     text = f"no kernel dispatch rows ({code}{wrote})"
     if asked.kernels:
-        return f"{text}: no kernel matches {asked.kernels!r}, or none of the counters exist"
+        shown = asked.kernels if len(asked.kernels) <= 80 else f"{asked.kernels[:80]}…"
+        return f"{text}: no kernel matches {shown!r}, or none of the counters exist"
     if asked.counters:
         return f"{text}: none of the counters may exist on this GPU: {' '.join(asked.counters)}"
     return (

@@ -47,6 +47,8 @@ class Record:
         How long it took.
     files
         Path within its folder, size and checksum of each.
+    kernels
+        Filter of kernel names where it is not that of the whole collection.
     """
 
     number: int
@@ -62,6 +64,7 @@ class Record:
     received: tuple[str, ...] = ()
     duration_ns: int | None = None
     files: tuple[dict[str, Any], ...] = ()
+    kernels: str | None = None
 
     @property
     def complete(self) -> bool:

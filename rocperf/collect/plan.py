@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rocperf.collect import accumulated, availability, command, inputs, machine, manifest, passes
+from rocperf.collect import accumulated, availability, command, inputs, machine, manifest
 from rocperf.collect.counting import Chosen, choose
+from rocperf.collect.deepen import deepened
+from rocperf.collect.describe import warnings
 from rocperf.collect.locate import Profiler, find
 from rocperf.collect.machine import Machine
 from rocperf.collect.manifest import Manifest, Record
+from rocperf.collect.records import can_count, counter_record
 from rocperf.collect.request import Request, check, program_name
 from rocperf.errors import InputError, MachineError, UsageError
 from rocperf.ingest.collected import MANIFEST
-
-#: Characters of a line of the plan. A choice of ours.
-WIDTH = 96
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,8 @@ class Plan:
         What the user should know before.
     checked_by
         What told which counters fit into one run; empty where no pass was planned.
+    only
+        Numbers of the passes that are to be run; empty for all that are not complete.
     """
 
     request: Request
@@ -46,11 +46,16 @@ class Plan:
     raw: Path
     warnings: tuple[str, ...] = ()
     checked_by: str = ""
+    only: frozenset[int] = frozenset()
 
     @property
     def passes(self) -> tuple[Record, ...]:
         """The runs of the program that are to be made."""
-        return tuple(each for each in self.manifest.passes if not each.complete)
+        return tuple(
+            each
+            for each in self.manifest.passes
+            if not each.complete and (not self.only or each.number in self.only)
+        )
 
 
 def prepare(request: Request) -> Plan:
@@ -81,19 +86,36 @@ def prepare(request: Request) -> Plan:
         raise MachineError(f"no AMD GPU visible: {trouble.message}", hint=trouble.fix)
     target = before.target if before is not None else found.targets[0]
     profiler = find(request.rocprofv3)
-    chosen = Chosen()
-    if before is None and can_count(profiler):
-        taught = accumulated.available(profiler, target)
-        ask = availability.find(profiler.path, target, accumulates=taught)
-        chosen = choose(request.metrics, target, ask)
-    planned = before or _new_manifest(request, profiler, found, target, raw.absolute(), chosen)
+    planned, chosen = _planned(request, before, profiler, found, raw.absolute())
     plan = Plan(request, profiler, found, target, planned, output, raw, checked_by=chosen.told)
+    if before is not None and request.deepen is not None:
+        added = planned.passes[len(before.passes) :]
+        plan = replace(plan, only=frozenset(each.number for each in added))
     if len(plan.passes) > 1 and request.stdin is None and inputs.piped():
         raise UsageError(
             f"standard input is a pipe, which only the first of {len(plan.passes)} runs could read",
             hint="give every run the same input with --stdin FILE (/dev/null for none)",
         )
-    return replace(plan, warnings=(*_warnings(plan), *chosen.warnings(target)))
+    return replace(plan, warnings=(*warnings(plan), *chosen.warnings(target)))
+
+
+def _planned(
+    request: Request, before: Manifest | None, profiler: Profiler, found: Machine, raw: Path
+) -> tuple[Manifest, Chosen]:
+    """Return the manifest with every pass, and the counter runs that were chosen for it."""
+    if before is not None and request.deepen is None:
+        return before, Chosen()
+    if before is not None and not can_count(profiler):
+        raise MachineError(
+            f"{profiler.path} has no --pmc", hint="counters need rocprofv3 of ROCm 6.3 or later"
+        )
+    target = before.target if before is not None else found.targets[0]
+    taught = accumulated.available(profiler, target)
+    ask = availability.find(profiler.path, target, accumulates=taught)
+    if before is not None:
+        return deepened(request, before, profiler, raw, ask)
+    chosen = choose(request.metrics, target, ask) if can_count(profiler) else Chosen()
+    return _new_manifest(request, profiler, found, target, raw, chosen), chosen
 
 
 def raw_of(output: Path) -> Path:
@@ -118,7 +140,7 @@ def _resumed(request: Request, before: Manifest) -> Request:
     return replace(
         request,
         argv=before.command,
-        metrics=tuple(first.get("metrics", ())),
+        metrics=request.metrics if request.deepen is not None else first.get("metrics", ()),
         stdin=stdin,
         kernels=first.get("kernels"),
         launches=first.get("launches"),
@@ -177,88 +199,3 @@ def _new_manifest(
     for number, each in enumerate(chosen.passes, 2):
         first = first.with_pass(counter_record(request, profiler, raw, number, each))
     return first
-
-
-def can_count(profiler: Profiler) -> bool:
-    """Tell whether a rocprofv3 takes counters on its command line, as those of ROCm 6.3 do."""
-    return not profiler.options or "--pmc" in profiler.options
-
-
-def counter_record(
-    request: Request,
-    profiler: Profiler,
-    raw: Path,
-    number: int,
-    wanted: passes.CounterPass,
-    kernels: str | None = None,
-) -> Record:
-    """Describe a counter run.
-
-    Parameters
-    ----------
-    kernels
-        Filter of kernel names instead of the request's own.
-    """
-    folder = f"pass_{number}"
-    argv = command.counting(
-        profiler,
-        raw.absolute() / folder,
-        request.argv,
-        wanted.counters,
-        kernels=kernels or request.kernels,
-        launches=request.launches,
-    )
-    parts = [f"part of {m}" if m in wanted.stitched else m for m in wanted.metrics]
-    purpose = "counters for " + ", ".join(parts)
-    return Record(number, "counters", purpose, argv, wanted.counters, wanted.metrics, folder)
-
-
-def _warnings(plan: Plan) -> tuple[str, ...]:
-    found = list(machine.visibility_warnings(os.environ, len(plan.machine.targets)))
-    others = sorted(set(plan.machine.targets) - {plan.target})
-    if others:
-        found.append(f"counters are planned for {plan.target}; {', '.join(others)} may lack some")
-    counting = any(each.counters for each in plan.passes)
-    if counting and machine.gated(plan.target, machine.performance_levels()):
-        found.append(
-            f"{plan.target} stops the clock of most counters unless clocks are fixed:"
-            f" `{machine.FIX_CLOCKS}`"
-        )
-    if not can_count(plan.profiler) and plan.request.metrics:
-        found.append("this rocprofv3 has no --pmc: counters need that of ROCm 6.3 or later")
-    return tuple(found)
-
-
-def describe(plan: Plan) -> str:
-    """Return the plan as text: what each run is for, its counters and its exact command."""
-    count = len(plan.passes)
-    effects = f"{count} times; its side effects (files, network) happen once per run."
-    times = {0: "no more: every pass is there.", 1: "once."}.get(count, effects)
-    lines = [
-        f"{plan.profiler.path} ({plan.profiler.told}), GPU {plan.target}",
-        f"The program runs {times}",
-        *(f"note: {text}" for text in plan.warnings),
-    ]
-    done = len(plan.manifest.passes) - count
-    if done:
-        lines.append(f"{done} of {len(plan.manifest.passes)} passes are there already.")
-    for each in plan.passes:
-        lines += ["", *_wrapped(f"{each.number}. {each.purpose}")]
-        if each.counters:
-            lines += _wrapped(f"   counters: {' '.join(each.counters)}")
-            if plan.request.region:
-                lines.append(
-                    f"   of the kernels that the timing run sees in {plan.request.region!r}"
-                )
-        lines.append(f"   $ {shlex.join(each.argv)}")
-    lines += ["", "Variables of profilers (ROCPROF_*) are not passed on."]
-    if plan.checked_by and any(each.counters for each in plan.passes):
-        lines.append(f"What fits into one run was told by {plan.checked_by}.")
-    return "\n".join([*lines, f"Result: {plan.output} and {plan.raw}/"]) + "\n"
-
-
-def _wrapped(text: str) -> list[str]:
-    """Break a line that is for reading; commands stay whole, so that they can be copied."""
-    return textwrap.wrap(
-        text, WIDTH, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False
-    )

@@ -45,6 +45,9 @@ class Request:
         Take counters although kernels that wait for each other were seen.
     resume
         Profile, or its raw folder, whose missing passes are to be run.
+    deepen
+        Full names of kernels of which further passes are to bring `metrics`; the profile is that
+        of `resume`. None for an ordinary collection.
     """
 
     argv: tuple[str, ...]
@@ -59,6 +62,7 @@ class Request:
     stdin: Path | None = None
     allow_serialised: bool = False
     resume: Path | None = None
+    deepen: Sequence[str] | None = None
 
 
 def check(request: Request) -> None:

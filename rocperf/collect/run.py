@@ -11,7 +11,8 @@ from pathlib import Path
 from rocperf.collect import command, events, inputs, manifest, passes, raw_folder, regions, verify
 from rocperf.collect.explain import Asked, Verdict, explain
 from rocperf.collect.manifest import Record
-from rocperf.collect.plan import Plan, counter_record
+from rocperf.collect.plan import Plan
+from rocperf.collect.records import counter_record
 from rocperf.collect.supervise import Ended, Interrupts, supervise
 from rocperf.errors import InterruptedRunError, MachineError, NothingError
 from rocperf.ingest.events import Note
@@ -151,7 +152,7 @@ class _Session:
 
     def _one(self, record: Record) -> None:
         """Run one pass, judge it, and decide what that means for the others."""
-        if record.counters and self._kernels:
+        if record.counters and self._kernels and record.kernels is None:
             record = self._of_region(record)
         self._on_event(events.PassStarted(record.number, self._of, _brief(record)))
         ended, seen, verdict = self._measure(record)
@@ -207,7 +208,8 @@ class _Session:
             os.close(stdin)
         shutil.rmtree(scratch, ignore_errors=True)
         seen = verify.look(folder)
-        asked = Asked(record.counters, plan.request.kernels, plan.target, environment, limit_s)
+        kernels = record.kernels or plan.request.kernels
+        asked = Asked(record.counters, kernels, plan.target, environment, limit_s)
         return ended, seen, explain(asked, ended, seen, raw_folder.read_log(folder))
 
     def _limit_s(self, record: Record) -> float | None:
@@ -239,7 +241,7 @@ class _Session:
         self._on_event(events.Told(record.number, of, text))
         for number, half in zip((record.number, of + 1), halves, strict=True):
             each = counter_record(
-                self.plan.request, self.plan.profiler, self.plan.raw, number, half
+                self.plan.request, self.plan.profiler, self.plan.raw, number, half, record.kernels
             )
             each = replace(each, purpose=f"{each.purpose} (half of a set that was too large)")
             self._split.add(number)
