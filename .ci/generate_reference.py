@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from reference_hardware import glossary, gpus
 from reference_page import page as _page
 from reference_page import table as _table
+from reference_passes import passes_page
 
 from rocperf.cli import parser
 from rocperf.metrics.catalogue import CATALOGUE_VERSION, Metric, metrics
@@ -58,6 +59,7 @@ def pages() -> dict[str, str]:
         "analyses.md": analyses(),
         "gpus.md": gpus(),
         "glossary.md": glossary(),
+        "../explanation/collect-and-passes.md": passes_page(),
     }
 
 
