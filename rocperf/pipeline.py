@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocperf import engine
+from rocperf.engine import Stop
 from rocperf.errors import UsageError
 from rocperf.metrics.catalogue import metrics as known_metrics
 from rocperf.model import Completed, Outcome, RankedFinding, Severity
@@ -150,6 +151,7 @@ def analyze(
     selection: Selection | None = None,
     *,
     on_outcome: Callable[[str], None] | None = None,
+    stop: Stop | None = None,
 ) -> Result:
     """Run analyses over a profile.
 
@@ -161,6 +163,8 @@ def analyze(
         Which analyses; all by default.
     on_outcome
         Told the id of each analysis as it ends.
+    stop
+        Asked from another thread to end the work.
 
     Returns
     -------
@@ -177,7 +181,9 @@ def analyze(
             on_outcome(outcome.analysis)
 
     with open_profile(path, region=selection.region) as profile:
-        outcomes = engine.analyze(profile, analyses, external=plugins.external(), on_outcome=tell)
+        outcomes = engine.analyze(
+            profile, analyses, external=plugins.external(), on_outcome=tell, stop=stop
+        )
         return Result(
             summary=summarise(profile, path, selection.region),
             outcomes=tuple(outcomes),

@@ -56,5 +56,8 @@ def show(path: Path, selection: Any) -> None:
     from rocperf.tui import run_view
 
     run_view(
-        path, None, lambda: pipeline.analyze(path, selection).outcomes, region=selection.region
+        path,
+        None,
+        lambda stop: pipeline.analyze(path, selection, stop=stop).outcomes,
+        region=selection.region,
     )

@@ -8,6 +8,7 @@ from typing import Any
 from rocperf.engine.cache import Cache
 from rocperf.engine.grade import grade, outcome_of
 from rocperf.engine.outcomes import outcome_from_dict, outcome_to_dict
+from rocperf.engine.stopping import Stop
 from rocperf.errors import PluginError, UnjudgedError
 from rocperf.model import Failed, Outcome, Skipped
 from rocperf.plugin import Analysis
@@ -18,6 +19,7 @@ from rocperf.profile import Profile
 
 __all__ = [
     "LIMIT_S",
+    "Stop",
     "analyze",
     "finding_from_dict",
     "finding_to_dict",
@@ -34,6 +36,7 @@ def analyze(
     external: Mapping[str, Address] | None = None,
     limit_s: float = LIMIT_S,
     on_outcome: Callable[[Outcome], None] | None = None,
+    stop: Stop | None = None,
 ) -> list[Outcome]:
     """Run analyses over a profile.
 
@@ -49,22 +52,35 @@ def analyze(
         Time limit of each external analysis, seconds.
     on_outcome
         Told of each outcome as it is ready.
+    stop
+        Asked from another thread to end the work.
 
     Returns
     -------
     list
         One outcome per analysis, in order. What an external analysis found is not cached: its
         code may change while its version does not.
+
+    Raises
+    ------
+    InterruptedRunError
+        If `stop` was asked for: then no outcome is kept.
     """
     external = external or {}
     cache = Cache.beside(profile)
     outcomes: list[Outcome] = []
-    with Worker(limit_s) as worker:
+    stop = stop or Stop()
+    with (
+        Worker(limit_s) as worker,
+        stop.watching(profile.interrupt),
+        stop.watching(worker.interrupt),
+    ):
         for name, analysis in analyses.items():
             address = external.get(name)
             outcome = cache.find(analysis) if address is None else None
             if outcome is None:
                 outcome = _ask(profile, name, analysis, address, worker)
+                stop.check()  # what was interrupted reads as failed
                 if address is None:
                     cache.keep(analysis, outcome)
             outcomes.append(outcome)

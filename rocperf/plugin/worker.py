@@ -113,6 +113,11 @@ class Worker:
             self.close()  # a failed plugin may leave threads and changed modules behind
             raise
 
+    def interrupt(self) -> None:
+        """End the process from another thread; the one that waits for an answer tidies up."""
+        if (child := self._child) is not None:
+            child.kill()
+
     def close(self) -> None:
         """End the process, if there is one."""
         if self._child is not None:
@@ -220,10 +225,14 @@ class _Child:
             return f"it crashed: {signal.Signals(-code).name}"
         return f"it crashed: signal {-code}"
 
-    def end(self) -> None:
-        """End the process and what it started."""
+    def kill(self) -> None:
+        """End the process and what it started, and wait for neither."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End the process and what it started."""
+        self.kill()
         self._process.wait()
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):

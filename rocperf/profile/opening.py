@@ -298,6 +298,10 @@ class Profile:
                 hint="its notes say what was read: rocperf query FILE 'SELECT * FROM notes'",
             )
 
+    def interrupt(self) -> None:
+        """Break off the question that another thread asks now, if there is one."""
+        self._connection.interrupt()
+
     def close(self) -> None:
         """Close the connection; the profile answers no more."""
         self._connection.close()

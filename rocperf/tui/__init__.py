@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rocperf.engine import Stop
 from rocperf.model import Outcome
 from rocperf.tui.app import ViewApp
 
@@ -14,7 +15,7 @@ __all__ = ["ViewApp", "run_view"]
 def run_view(
     path: Path,
     outcomes: Sequence[Outcome] | None,
-    load: Callable[[], Sequence[Outcome]],
+    load: Callable[[Stop], Sequence[Outcome]],
     *,
     region: str | None = None,
 ) -> None:
@@ -27,7 +28,8 @@ def run_view(
     outcomes
         Outcomes to show; None to have `load` make them behind the screen.
     load
-        Runs the analyses. Called in a thread of its own, at most once.
+        Runs the analyses until the stop that it is given is asked for: leaving the screen does.
+        Called in a thread of its own, at most once.
     region
         Message of the roctx range that `load` looks inside of; kernels are limited to it too.
     """

@@ -9,6 +9,7 @@ from typing import Any
 from textual.app import App
 from textual.screen import Screen
 
+from rocperf.engine import Stop
 from rocperf.model import Outcome
 from rocperf.report.visible import visible
 from rocperf.tui.screens.help import HelpScreen
@@ -32,17 +33,22 @@ class ViewApp(App[None]):
         self,
         path: Path,
         outcomes: Sequence[Outcome] | None,
-        load: Callable[[], Sequence[Outcome]],
+        load: Callable[[Stop], Sequence[Outcome]],
         *,
         region: str | None = None,
     ) -> None:
         super().__init__()
-        self._main = MainScreen(path, outcomes, load, region)
+        self._stop = Stop()
+        self._main = MainScreen(path, outcomes, lambda: load(self._stop), region, self._stop)
         self.sub_title = visible(path.name)
 
     def get_default_screen(self) -> Screen[Any]:
         """Begin on the findings."""
         return self._main
+
+    def on_unmount(self) -> None:
+        """End what runs behind the screen: Python waits for its threads before it exits."""
+        self._stop.now()
 
     def action_help(self) -> None:
         """Show the keys."""

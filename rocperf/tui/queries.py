@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from rocperf.engine import Stop
 from rocperf.pipeline import Summary, summarise
 from rocperf.profile import Profile, open_profile
 
@@ -43,7 +44,7 @@ class Overview:
     short_names: dict[str, str]
 
 
-def overview(path: Path, region: str | None = None) -> Overview:
+def overview(path: Path, region: str | None = None, stop: Stop | None = None) -> Overview:
     """Read what the screen shows besides findings.
 
     Parameters
@@ -52,13 +53,16 @@ def overview(path: Path, region: str | None = None) -> Overview:
         The profile.
     region
         Message of a roctx range to look inside of; None for everything.
+    stop
+        Asked from another thread to end the reading.
 
     Raises
     ------
     RocperfError
         As `rocperf.profile.open_profile`.
     """
-    with open_profile(path, region=region) as profile:
+    stop = stop or Stop()
+    with open_profile(path, region=region) as profile, stop.watching(profile.interrupt):
         names = profile.sql("SELECT name, short_name FROM kernels")
         return Overview(
             summary=summarise(profile, path, region),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Input, Static, TabbedContent, TabPane
 from textual_fastdatatable import DataTable as FastDataTable
 
+from rocperf.engine import Stop
 from rocperf.errors import InputError
 from rocperf.model import Completed, Outcome, Skipped
 from rocperf.tui import ViewApp
@@ -29,7 +31,7 @@ def opened(profile: Path, outcomes: tuple[Outcome, ...]) -> Opened:
     async def start(
         size: tuple[int, int] = (80, 24), app: ViewApp | None = None
     ) -> AsyncIterator[Pilot[None]]:
-        app = app or ViewApp(profile, None, lambda: outcomes)
+        app = app or ViewApp(profile, None, lambda _: outcomes)
         async with app.run_test(size=size) as pilot:
             await app.workers.wait_for_complete()
             await pilot.pause()
@@ -214,7 +216,8 @@ async def test_keys_work_while_the_analyses_run(
 ) -> None:
     go = threading.Event()
 
-    def load() -> tuple[Outcome, ...]:
+    def load(stop: Stop) -> tuple[Outcome, ...]:
+        del stop
         assert go.wait(60)
         return outcomes
 
@@ -237,10 +240,32 @@ async def test_keys_work_while_the_analyses_run(
         assert app.screen.query_one("#findings", DataTable).row_count == 1
 
 
+async def test_leaving_ends_the_analyses(profile: Path) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def load(stop: Stop) -> tuple[Outcome, ...]:
+        begun.set()
+        for _ in range(600):
+            if stop.asked:
+                ended.set()
+                break
+            time.sleep(0.1)
+        return ()
+
+    app = ViewApp(profile, None, load)
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert begun.wait(30)
+        await pilot.press("q")
+        await pilot.pause()
+    assert app.return_code == 0
+    assert ended.wait(5)
+
+
 async def test_given_outcomes_are_not_computed_again(
     opened: Opened, profile: Path, outcomes: tuple[Outcome, ...]
 ) -> None:
-    def load() -> tuple[Outcome, ...]:
+    def load(stop: Stop) -> tuple[Outcome, ...]:
+        del stop
         raise AssertionError("called")
 
     async with opened(app=ViewApp(profile, outcomes, load)) as pilot:
@@ -257,7 +282,7 @@ async def test_given_outcomes_are_not_computed_again(
 async def test_no_finding_is_not_the_same_as_no_judgement(
     opened: Opened, profile: Path, given: tuple[Outcome, ...], said: str
 ) -> None:
-    async with opened(app=ViewApp(profile, given, lambda: given)) as pilot:
+    async with opened(app=ViewApp(profile, given, lambda _: given)) as pilot:
         assert text_of(pilot.app, "detail").startswith(said)
 
 
@@ -271,7 +296,8 @@ async def test_no_finding_is_not_the_same_as_no_judgement(
 async def test_analyses_that_cannot_run_are_said_and_kernels_are_still_shown(
     opened: Opened, profile: Path, error: Exception, said: str
 ) -> None:
-    def load() -> tuple[Outcome, ...]:
+    def load(stop: Stop) -> tuple[Outcome, ...]:
+        del stop
         raise error
 
     async with opened(app=ViewApp(profile, None, load)) as pilot:
@@ -284,7 +310,7 @@ async def test_a_profile_that_cannot_be_read_is_said(
     opened: Opened, tmp_path: Path, outcomes: tuple[Outcome, ...]
 ) -> None:
     path = tmp_path / "[@click=app.quit]gone.rocperf"
-    async with opened((160, 48), app=ViewApp(path, None, lambda: outcomes)) as pilot:
+    async with opened((160, 48), app=ViewApp(path, None, lambda _: outcomes)) as pilot:
         summary = str(pilot.app.screen.query_one("#summary", Static).content)
         assert "there is no file" in summary
         assert "[@click=app.quit]gone.rocperf" in summary
@@ -313,7 +339,7 @@ async def test_without_colour_nothing_is_lost(
     snapshot: Callable[[App[None], str], None],
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with opened(app=ViewApp(profile, None, lambda: outcomes)) as pilot:
+    async with opened(app=ViewApp(profile, None, lambda _: outcomes)) as pilot:
         strips = [
             line
             for widget in pilot.app.screen.query("#findings, #detail")

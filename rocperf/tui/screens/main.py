@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Header, Input, Static, TabbedContent, TabPane
 from textual_fastdatatable import DataTable as FastDataTable
 
+from rocperf.engine import Stop
 from rocperf.errors import RocperfError
 from rocperf.model import Completed, Outcome, RankedFinding
 from rocperf.report.visible import visible
@@ -36,7 +37,9 @@ class MainScreen(Screen[None]):
     Parameters
     ----------
     path, outcomes, load, region
-        As for `rocperf.tui.run_view`.
+        As for `rocperf.tui.run_view`; `load` has its stop already.
+    stop
+        Asked for when the screen is left.
     """
 
     #: Cells from which the detail stands beside the findings. A choice of ours: 60 for each.
@@ -59,12 +62,14 @@ class MainScreen(Screen[None]):
         outcomes: Sequence[Outcome] | None,
         load: Callable[[], Sequence[Outcome]],
         region: str | None = None,
+        stop: Stop | None = None,
     ) -> None:
         super().__init__()
         self._path = path
         self._given = outcomes
         self._load = load
         self._region = region
+        self._stop = stop
         # What is known so far; until then, or in its stead, a sentence.
         self._outcomes: Sequence[Outcome] | str = "Analysing…"
         self._notes: Sequence[tuple[str, str, int]] | str = "Reading…"
@@ -100,7 +105,7 @@ class MainScreen(Screen[None]):
     @work(thread=True)
     def _read_profile(self) -> None:
         try:
-            overview = queries.overview(self._path, self._region)
+            overview = queries.overview(self._path, self._region, self._stop)
             self.post_message(messages.OverviewReady(overview, kernel_cells(overview.kernels)))
         except Exception as error:  # noqa: BLE001  # whatever it is, the screen says it
             self.post_message(messages.ReadingFailed(_explain(error)))
