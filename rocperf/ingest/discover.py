@@ -36,7 +36,7 @@ MOST_FILES = 100_000
 
 # Folders with such names are passes of the program that their parent is named after.
 _PASS_FOLDER = re.compile(
-    r"(?:timing|trace|counters?|pmc|pass|run|rank|node|host)?[-_.]?\d*", re.IGNORECASE
+    r"(?:(?:timing|trace|counters?|pmc|pass|run|rank|node|host)[-_.]?)*\d*|r\d+", re.IGNORECASE
 )
 _MANIFESTS = ("manifest.toml", "manifest.json")
 _GZIP = b"\x1f\x8b"

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 _SUMS = "scratch.main.counter_sums"
 _REPLAYS = "scratch.main.counter_replays"
 _NO_NUMBER = "not a number: a division by zero, as a rule"
+_NO_COUNT = "below 0 or beyond 2^63: no hardware counts so"
+
+#: SQL: whether ``value`` can be a counter's. NULL, NaN and infinities cannot.
+USABLE = "(value >= 0 AND value < 9223372036854775808) IS TRUE"
+#: SQL: why ``value`` is not usable; NULL when it is.
+REASON = (
+    f"CASE WHEN {USABLE} THEN NULL WHEN value IS NULL OR NOT isfinite(value)"
+    f" THEN '{_NO_NUMBER}' ELSE '{_NO_COUNT}' END"
+)
 
 
 def repeats(sink: Sink, stage: str) -> bool:
@@ -58,11 +67,12 @@ def store_counters(sink: Sink, stage: str, *, run_id: int, file_id: int, name: s
         Name of the file, for notes.
     """
     run = sink.connection.execute
+    note_unusable(sink, stage, file_id=file_id, name=name)
     if not repeats(sink, stage):
         sink.append_sql(
             "counter_values",
-            f"SELECT dispatch_id, counter, value, CASE WHEN value IS NULL THEN '{_NO_NUMBER}' END"
-            f" AS reason, row FROM {stage}",
+            f"SELECT dispatch_id, counter, CASE WHEN {USABLE} THEN value END AS value,"
+            f" {REASON} AS reason, row FROM {stage}",
             (),
             run_id=run_id,
             file_id=file_id,
@@ -71,7 +81,8 @@ def store_counters(sink: Sink, stage: str, *, run_id: int, file_id: int, name: s
         return
     run(
         f"CREATE OR REPLACE TABLE {_SUMS} AS SELECT dispatch_id, counter,"
-        " CASE WHEN count(value) = count(*) THEN sum(value) END AS total, count(*) AS n,"
+        f" CASE WHEN bool_and({USABLE}) THEN sum(value) END AS total, min({REASON}) AS reason,"
+        " count(*) AS n,"
         " min(value) AS low, max(value) AS high, min(row) AS row"
         f" FROM {stage} GROUP BY dispatch_id, counter"
     )
@@ -127,13 +138,32 @@ def _store_sums(sink: Sink, run_id: int, file_id: int) -> None:
         "counter_values",
         f"SELECT s.dispatch_id, s.counter, CASE WHEN NOT ({repeated}) THEN s.total"
         f" WHEN {same} THEN s.low WHEN s.counter = 'SQ_WAVES' THEN s.total / r.times END AS value,"
-        f" CASE WHEN s.total IS NULL THEN '{_NO_NUMBER}' WHEN {repeated} AND NOT ({same})"
+        f" CASE WHEN s.total IS NULL THEN s.reason WHEN {repeated} AND NOT ({same})"
         " AND s.counter <> 'SQ_WAVES' THEN 'recorded several times, with different values' END"
         f" AS reason, s.row FROM {_SUMS} s LEFT JOIN {_REPLAYS} r USING (dispatch_id)",
         (),
         run_id=run_id,
         file_id=file_id,
     )
+
+
+def note_unusable(sink: Sink, stage: str, *, file_id: int, name: str) -> None:
+    """Count the values of a stage that cannot be a counter's."""
+    ((rows, first, odd),) = sink.connection.execute(
+        "SELECT count(*), min(row), count(*) FILTER (isfinite(value))"
+        f" FROM {stage} WHERE NOT ({USABLE})"
+    ).fetchall()
+    if rows:
+        text = f"{rows:,} values are no counts: not a number, below 0, or 2^63 and more; kept empty"
+        # A derived counter of a kernel that did nothing of its kind is 0/0: that is no oddity.
+        sink.note(
+            "warning" if odd else "info",
+            "values-unusable",
+            f"{name}: {text}",
+            file_id=file_id,
+            row=int(first),
+            rows=int(rows),
+        )
 
 
 def _note_replays(sink: Sink, file_id: int, name: str) -> None:

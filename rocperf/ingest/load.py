@@ -215,6 +215,7 @@ def _drop_idle_runs(sink: StoreSink) -> None:
         if info.tool == "topology":
             continue
         who = f"process {info.pid}" if info.pid else f"run {run_id}"
+        who = f"rank {info.rank}" if info.rank is not None else who
         sink.note("info", "process-idle", f"{who} recorded no events; it is left out")
         for table in ("agents", "links", "code_objects"):
             sink.connection.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])

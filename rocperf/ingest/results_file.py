@@ -22,6 +22,7 @@ _RANKS = (
     "RANK",
 )
 _RANK = re.compile(r"(?:^|[_.-])rank[_.-]?(\d+)", re.IGNORECASE)
+_RANK_FOLDER = re.compile(r"r(\d+)", re.IGNORECASE)
 _PID = re.compile(r"(?:^|[_.-])(\d+)(?=$|[_.-])")
 _ENDING = re.compile(r"(?:(?:^|_)results)?\.(?:db|sqlite3?|json)$", re.IGNORECASE)
 
@@ -82,11 +83,21 @@ def rank_of(path: Path, environment: Mapping[str, str]) -> int | None:
         text = environment.get(name, "")
         if text.isascii() and text.isdecimal():
             return int(text)
-    for text in (_stem(path), path.parent.name):
-        found = _RANK.search(text)
-        if found:
-            return int(found.group(1))
-    return None
+    return rank_in(_stem(path), path.parent)
+
+
+def rank_in(stem: str, folder: Path) -> int | None:
+    """Find a rank in the name of a file, else in that of its folder.
+
+    Parameters
+    ----------
+    stem
+        What the file is named, without what it holds.
+    folder
+        Its folder, such as ``rank3`` or ``r3``.
+    """
+    found = _RANK.search(stem) or _RANK.search(folder.name) or _RANK_FOLDER.fullmatch(folder.name)
+    return int(found.group(1)) if found else None
 
 
 def replace_twice_recorded(sink: Sink, source: SourceFile, run_id: int, file_id: int) -> None:

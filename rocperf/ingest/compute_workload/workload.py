@@ -18,6 +18,7 @@ from rocperf.ingest.compute_workload.wide import (
     open_table,
 )
 from rocperf.ingest.source import RunInfo
+from rocperf.ingest.widths import refuse_ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +73,9 @@ class Workload:
         for kind in _DERIVED:
             for source in self._of_kind.get(kind, ()):
                 self.sink.ignore(source, f"{source.path.name} only sums up what is read elsewhere")
+        for kind in ("timestamps", "counters_long", "counters", "level"):
+            for source in self._of_kind.get(kind, ()):
+                refuse_ragged(self.sink.connection, source.path)
         for source in self._of_kind.get("timestamps", ()):
             self._read_times(source)
         for source in self._of_kind.get("counters_long", ()):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rocperf.ingest.instances import repeats
+from rocperf.ingest.instances import REASON, USABLE, note_unusable, repeats
 from rocperf.ingest.rocprofv3_csv.selects import counted, select
 from rocperf.ingest.rocprofv3_csv.table import any_rejected
 from rocperf.ingest.sink import INCOMING
@@ -116,7 +116,7 @@ class Counters:
             once = None
         if once is not None:
             expressions = {"dispatch_id": 'f."Dispatch_Id"', "row": "f.row"}
-        expressions |= {"counter": 'f."Counter_Name"', "value": 'f."Counter_Value"'}
+        expressions |= {"counter": 'f."Counter_Name"', "value": self._table.value}
         # Over the staged file a view does: each query below scans the columns that it needs.
         kind = "VIEW" if self._table.relation in relation else "TABLE"
         run(f"CREATE {kind} {_STAGE} AS {select(expressions, relation)}")
@@ -136,6 +136,8 @@ class Counters:
                 file_id=self._file_id,
                 rows=repeated[0],
             )
+        name = self._table.source.path.name
+        note_unusable(self._sink, _STAGE, file_id=self._file_id, name=name)
         self._wrapped_grids()
         run(f"DROP {kind} {_STAGE}")
         return int(row[0]) if row else 0
@@ -201,16 +203,14 @@ class Counters:
         return (int(found[0]), int(found[1])) if found and found[0] else None
 
     def _values(self) -> None:
-        usable = "value IS NOT NULL AND isfinite(value)"
         self._append(
             "counter_values",
-            f"SELECT dispatch_id, counter, CASE WHEN {usable} THEN value END AS value,"
-            f" CASE WHEN NOT ({usable}) THEN 'not a number: a division by zero, as a rule' END"
-            f" AS reason, row FROM {_STAGE}",
+            f"SELECT dispatch_id, counter, CASE WHEN {USABLE} THEN value END AS value,"
+            f" {REASON} AS reason, row FROM {_STAGE}",
         )
 
     def _values_once(self) -> None:
-        same = "min(value) = max(value) AND isfinite(min(value))"
+        same = f"min(value) = max(value) AND bool_and({USABLE})"
         self._append(
             "counter_values",
             f"SELECT dispatch_id, counter, CASE WHEN {same} THEN min(value) END AS value,"
@@ -229,7 +229,7 @@ class Counters:
             f"SELECT d.dispatch_id FROM {INCOMING} d JOIN {_STAGE} s USING (dispatch_id)"
             f" WHERE d.{within.replace(' AND ', ' AND d.')} AND s.counter = 'SQ_WAVES'"
             f" AND s.value > ceil(d.grid_size / d.workgroup_size)"
-            f" * ceil(d.workgroup_size / {_SMALLEST_WAVE})"
+            f" * ceil(d.workgroup_size / {_SMALLEST_WAVE}) AND {USABLE}"
         )
         empty = f"SELECT count(*) FROM {INCOMING} WHERE {within} AND grid_size IS NULL"
         run(f"UPDATE {INCOMING} SET grid_size = NULL WHERE {within} AND dispatch_id IN ({wrapped})")

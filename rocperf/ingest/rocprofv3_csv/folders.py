@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocperf.errors import InputError
+from rocperf.ingest.results_file import rank_in
 from rocperf.ingest.rocprofv3_csv.agents import Agents, read_agents
 from rocperf.ingest.rocprofv3_csv.headers import name_parts
 from rocperf.ingest.rocprofv3_csv.rows import read_rows
@@ -38,7 +39,7 @@ class Group:
     def __init__(self, folder: Path, stem: str, sink: Sink) -> None:
         self.folder, self.stem, self.sink = folder, stem, sink
         self.agents = Agents()
-        self.rank = _number(_RANK, stem)
+        self.rank = rank_in(stem, folder)
         bare = _RANK.sub("", stem)
         self.named_pid = _number(_PID, bare)
         # What is left names the execution, not the process.

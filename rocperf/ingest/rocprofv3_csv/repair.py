@@ -89,7 +89,10 @@ def _split(text: str, header: tuple[str, ...]) -> tuple[str, ...] | None:
     if found is None:
         return None
     pairs = zip(found.groups()[::2], found.groups()[1::2], strict=True)
-    return tuple(quoted if quoted is not None else bare or "" for quoted, bare in pairs)
+    values = tuple(quoted if quoted is not None else bare or "" for quoted, bare in pairs)
+    # A quote that is never closed swallows the records after it: their beginnings are in the name.
+    begins = re.compile(rf'\n"?{re.escape(values[0])}"?,')
+    return None if any(begins.search(value) for value in values) else values
 
 
 def _fits(header: Sequence[str], values: Sequence[str]) -> bool:
@@ -98,7 +101,8 @@ def _fits(header: Sequence[str], values: Sequence[str]) -> bool:
         kind = TYPES.get(name)
         if kind in ("UBIGINT", "BIGINT") and not re.fullmatch(r"-?\d{1,20}", value):
             return False
-        if kind == "DOUBLE" and not _is_number(value):
+        # A value that is no number is kept as unknown, but a piece of text stands for a bad split.
+        if kind == "DOUBLE" and not (_is_number(value) or re.fullmatch(r"[\w.+-]*", value)):
             return False
         if name in TIMES and not value:
             return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import re
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ _UNUSED = frozenset({"Kind", "Kernel_Id"})
 _PROCESS = ("Process_Id", "Pid")
 _HEAD = 64 * 1024
 _LOOKED_AT = 200
+# What C writes of a double; DuckDB also takes 1_000.
+_NUMBER = r"[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?|-?(nan|inf)"
+_POWER = re.compile(r"[\d.,]+E[+-]?\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Table:
         Names of its columns, in order.
     rounded
         Whether a spreadsheet rounded its times.
+    loose
+        Whether a counter's value is written as no program writes numbers: hexadecimal, say.
     link
         A path to the file in which no character is special.
     threads
@@ -52,6 +58,7 @@ class Table:
     source: SourceFile
     header: tuple[str, ...]
     rounded: bool
+    loose: bool
     link: Path
     threads: frozenset[int]
     process: int | None
@@ -63,7 +70,18 @@ class Table:
         types = {name: TYPES.get(name, "VARCHAR") for name in self.header}
         if self.rounded:
             types.update(dict.fromkeys(TIMES & set(self.header), "VARCHAR"))
+        if self.loose:
+            types["Counter_Value"] = "VARCHAR"
         return types
+
+    @property
+    def value(self) -> str:
+        """SQL over ``f``: the value of a counter; NULL where it is not written as a number."""
+        plain = 'f."Counter_Value"'
+        if not self.loose:
+            return plain
+        number = f"TRY_CAST({plain} AS DOUBLE)"
+        return f"CASE WHEN regexp_full_match({plain}, '{_NUMBER}') THEN {number} END"
 
     @property
     def relation(self) -> str:
@@ -131,6 +149,7 @@ def open_table(source: SourceFile) -> Generator[Table]:
             source=source,
             header=header,
             rounded=_rounded(first, header),
+            loose=_loose(first, header),
             link=link,
             threads=frozenset(_numbers(first, header, ("Thread_Id",))),
             process=next(iter(_numbers(first, header, _PROCESS)), None),
@@ -178,7 +197,7 @@ def _check(source: SourceFile, header: Sequence[str]) -> None:
 def _rounded(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
     """Say whether times are written like 7.3021E+14: their last digits are gone."""
     places = [place for place, name in enumerate(header) if name in TIMES]
-    return any("E" in row[place].upper() for row in rows for place in places)
+    return any(_POWER.fullmatch(row[place]) for row in rows for place in places)
 
 
 @dataclass(frozen=True)
@@ -232,3 +251,10 @@ def cast_relation(name: str, types: Mapping[str, str]) -> str:
         f'TRY_CAST("{column}" AS {kind}) AS "{column}"' for column, kind in types.items()
     )
     return f"(SELECT row, {columns} FROM {name})"
+
+
+def _loose(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
+    if "Counter_Value" not in header:
+        return False
+    place = header.index("Counter_Value")
+    return any(row[place] and not re.fullmatch(_NUMBER, row[place]) for row in rows)
