@@ -52,7 +52,7 @@ def test_a_counter(capsys: Capture) -> None:
     text = told(capsys, "SQ_LDS_BANK_CONFLICT")
     assert text.startswith("SQ_LDS_BANK_CONFLICT (counter)\n")
     assert "Unit: cycles" in text
-    assert "lds-conflict-share on gfx90a, gfx942" in joined(text)
+    assert "lds-conflict-share on gfx908, gfx90a, gfx942" in joined(text)
     assert told(capsys, "sq_lds_bank_conflict") == text
 
 
