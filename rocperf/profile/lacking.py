@@ -72,6 +72,8 @@ def missing(profile: Profile, requires: Requires) -> tuple[str, ...]:
 
 def asked_in_vain(profile: Profile, requires: Requires) -> bool:
     """Tell whether a pass that did not come to its end was to bring what is missing."""
+    if _timing_pass(profile) not in ("complete", None) and _empty(profile, requires.tables):
+        return True
     ask = _Counters(profile)
     groups = [names for group in requires.any_of for names in group]
     wanted = [*requires.metrics, *(name for names in groups for name in names)]
@@ -79,19 +81,40 @@ def asked_in_vain(profile: Profile, requires: Requires) -> bool:
     return any(ask.unfinished(name) for lack in lacks for name in lack.what)
 
 
+def out_of_reach(profile: Profile, requires: Requires) -> bool:
+    """Tell whether collecting again could not bring what is missing.
+
+    No formula may exist for this GPU; or the program does nothing of the kind, since its timing
+    run came to its end and recorded none.
+    """
+    ask = _Counters(profile)
+    for group in ((requires.metrics,), *requires.any_of):
+        if not any(all(map(ask.known, names)) for names in group):
+            return True
+    return _timing_pass(profile) == "complete" and bool(_empty(profile, requires.tables))
+
+
+def _timing_pass(profile: Profile) -> str | None:
+    status = profile.scalar("SELECT status FROM passes WHERE role = 'timing' ORDER BY \"pass\"")
+    return None if status is None else str(status)
+
+
+def _empty(profile: Profile, names: Iterable[str]) -> list[str]:
+    query = "SELECT count(*) FROM (SELECT 1 FROM {} LIMIT 1)"
+    return [name for name in names if not profile.scalar(query.format(BY_NAME[name].name))]
+
+
 def _tables(profile: Profile, names: Iterable[str]) -> list[Lack]:
-    return [
-        Lack((f"rows in {name}",))
-        for name in names
-        if not profile.scalar(f"SELECT count(*) FROM (SELECT 1 FROM {BY_NAME[name].name} LIMIT 1)")
-    ]
+    why = "the timing run recorded none" if _timing_pass(profile) == "complete" else ""
+    return [Lack((f"rows in {name}",), why) for name in _empty(profile, names)]
 
 
 def _columns(profile: Profile, names: Iterable[str], lacking: Collection[Lack]) -> list[Lack]:
     found: list[Lack] = []
+    empty = {what for lack in lacking for what in lack.what}
     for name in names:
         table, column = name.split(".")
-        if Lack((f"rows in {table}",)) in lacking:
+        if f"rows in {table}" in empty:
             continue
         known = {c.name: c for c in BY_NAME[table].columns}[column]
         if not profile.scalar(f"SELECT count({known.name}) FROM {BY_NAME[table].name}"):
@@ -121,13 +144,20 @@ class _Counters:
         """Tell whether a pass that was to bring a counter did not come to its end."""
         return counter in self._unfinished
 
-    def lacking(self, metric: str) -> Lack | None:
-        """Say what keeps a metric from being computed; None when nothing does."""
-        ways = [
+    def known(self, metric: str) -> bool:
+        """Tell whether a metric has a formula on a GPU of the profile."""
+        return bool(self._ways(metric))
+
+    def _ways(self, metric: str) -> list[Collection[str]]:
+        return [
             formula.expression.counters
             for target in self._targets
             for formula in catalogue_metric(metric).on(target)
         ]
+
+    def lacking(self, metric: str) -> Lack | None:
+        """Say what keeps a metric from being computed; None when nothing does."""
+        ways = self._ways(metric)
         if not ways:
             return Lack((metric,), f"not available on {', '.join(self._targets)}")
         if any(set(names) <= self._have for names in ways):

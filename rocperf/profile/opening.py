@@ -252,8 +252,8 @@ class Profile:
         """Name what the profile lacks, one phrase each; empty when it has everything."""
         return lacking.missing(self, requires)
 
-    def command_for(self, analysis: str, requires: Requires | None = None) -> str:
-        """Return the command that would collect what an analysis needs.
+    def command_for(self, analysis: str, requires: Requires | None = None) -> str | None:
+        """Return the command that would collect what an analysis needs; None when none would.
 
         Parameters
         ----------
@@ -264,6 +264,8 @@ class Profile:
             the passes wrote is there still, they are gone on with.
         """
         raw = self.path.with_name(self.path.name + ".raw") if self.path is not None else None
+        if requires and lacking.out_of_reach(self, requires):
+            return None
         if requires and raw and raw.is_dir() and lacking.asked_in_vain(self, requires):
             return f"rocperf collect --resume {shlex.quote(str(self.path))}"
         command = self.scalar("SELECT any_value(command ORDER BY run_id) FROM runs")

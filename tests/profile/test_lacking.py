@@ -135,3 +135,37 @@ def test_unfinished_passes_are_gone_on_with(collected: Collected) -> None:
         assert profile.command_for("x") == "rocperf collect --for x -- ./app"
     with open_profile(collected(ABORTED | {"status": "complete"})) as profile:
         assert profile.command_for("x", SHARE) == "rocperf collect --for x -- ./app"
+
+
+def test_rows_of_a_timing_run_that_failed_are_gone_on_for(collected: Collected) -> None:
+    path = collected({"pass": 1, "role": "timing", "exit_code": -6})
+    path.with_name("app.rocperf.raw").mkdir()
+    copies = Requires(tables=("copies",))
+    with open_profile(path) as profile:
+        assert profile.missing(copies) == ("rows in copies",)
+        assert profile.command_for("x", copies) == f"rocperf collect --resume {path}"
+
+
+def test_what_the_program_does_not_do_has_no_command(collected: Collected) -> None:
+    copies = Requires(tables=("copies",))
+    with open_profile(collected({"pass": 1, "role": "timing", "status": "complete"})) as profile:
+        assert profile.missing(copies) == ("rows in copies (the timing run recorded none)",)
+        assert profile.command_for("x", copies) is None
+    with open_profile(collected()) as profile:  # of somebody else: what was traced is not known
+        assert profile.missing(copies) == ("rows in copies",)
+        assert profile.command_for("x", copies) == "rocperf collect --for x -- ./app"
+
+
+def test_a_metric_that_no_gpu_of_the_profile_has_comes_with_no_command(tmp_path: Path) -> None:
+    agent = {"run_id": 1, "agent_id": 4, "kind": "GPU", "target": "gfx1201"}
+    with Store.create(tmp_path / "radeon.rocperf") as store:
+        store.append("agents", pl.DataFrame([agent]))
+        path = store.commit()
+    lines, share = "lines-per-vmem", "lds-conflict-share"
+    with open_profile(path) as profile:
+        assert profile.missing(Requires(metrics=(lines,))) == (
+            f"{lines} (not available on gfx1201)",
+        )
+        assert profile.command_for("x", Requires(metrics=(lines,))) is None
+        assert profile.command_for("x", Requires(any_of=(((lines,),),))) is None
+        assert profile.command_for("x", Requires(any_of=(((lines,), (share,)),))) is not None
