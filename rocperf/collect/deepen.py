@@ -54,7 +54,7 @@ def deepened(
         raise NothingError(
             f"{request.resume} holds every metric that can be measured on {before.target} of the"
             " kernels that findings name",
-            hint="rocperf analyze shows them",
+            hint="rocperf collect --kernels REGEX ./app measures others",
         )
     last = max(each.number for each in before.passes)
     after = before
@@ -66,8 +66,8 @@ def deepened(
 def measured(before: Manifest, kernels: str, metrics: Iterable[str]) -> frozenset[str]:
     """Name the metrics that complete passes brought of the kernels that a filter lets through.
 
-    A metric is there when one pass brought all its counters, or when every pass that it was
-    spread over is complete. A pass with another filter may have left kernels out.
+    A metric is there when one pass brought all its counters, or when every pass that was to bring
+    them is complete. A pass with another filter may have left kernels out.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ def measured(before: Manifest, kernels: str, metrics: Iterable[str]) -> frozense
         if filtered is not None and filtered not in (kernels, own):
             continue
         received.append(frozenset(each.received))
-        came = each.complete and set(each.counters) <= set(each.received)
-        (whole if came else lacking).update(each.metrics)
+        # What a complete pass did not return, another would not return either.
+        (whole if each.complete else lacking).update(each.metrics)
 
     def came_at_once(metric: str) -> bool:
         ways = [each.expression.counters for each in catalogue.metric(metric).on(before.target)]

@@ -12,6 +12,9 @@ from rocperf.collect.machine import FIX_CLOCKS
 from rocperf.collect.supervise import Ended
 from rocperf.collect.verify import Seen
 
+#: Counters that a message names; table requested_counters holds all. A choice of ours.
+MOST_NAMED = 6
+
 Kind = Literal["fine", "machine", "capacity", "nothing", "failed", "timeout", "interrupted"]
 
 # Texts of rocprofiler-sdk 1.0.0, of its status codes, and of the loader and the HSA runtime.
@@ -175,7 +178,8 @@ def _odd(asked: Asked, ended: Ended, seen: Seen, log: str) -> str | None:
         how = f"signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
         odd.append(f"the program ended with {how}")
     if missing := seen.missing(asked.counters):
-        odd.append(f"requested, not returned: {', '.join(missing)}")
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        odd.append(f"requested, not returned: {', '.join(missing[:MOST_NAMED])}{more}")
     if seen.gated:
         odd.append(
             "waves ran but every other counter is 0: their clock is gated. Fix the clocks with"

@@ -41,11 +41,13 @@ ACCUMULATED = "_ACCUM"
 PAIR = ">"
 
 
+@cache
 def slots(target: str) -> Mapping[str, int]:
     """Return the slots of each block on a target; those of gfx9 where it is unknown."""
     return next((each for family, each in _SLOTS if target.startswith(family)), _SLOTS[0][1])
 
 
+@cache
 def block_of(counter: str, target: str) -> str | None:
     """Name the block that counts a counter; None for one derived from others."""
     prefix = counter.split("_", 1)[0]

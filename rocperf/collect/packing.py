@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 #: Places tried by the exact search before the best packing so far is taken. A choice of ours: it
-#: takes about a second.
+#: takes about half a second.
 MOST_TRIES = 20_000
 
 Set = frozenset[str]
 Fits = Callable[[Set], bool]
+Held = Callable[[int], bool]
 
 
 def pack(groups: Sequence[Set], fits: Fits, least: int = 1) -> list[Set]:
@@ -34,32 +35,43 @@ def pack(groups: Sequence[Set], fits: Fits, least: int = 1) -> list[Set]:
     list
         What each bin holds.
     """
-    known: dict[Set, bool] = {}
+    items = sorted(frozenset[str]().union(*groups))
+    bit = {name: 1 << place for place, name in enumerate(items)}
+    known: dict[int, bool] = {}
 
-    def held(items: Set) -> bool:
-        if items not in known:
-            known[items] = fits(items)
-        return known[items]
+    def held(bits: int) -> bool:
+        if bits not in known:
+            known[bits] = fits(names(bits))
+        return known[bits]
 
-    maximal = _maximal(groups)
-    by_size = sorted(maximal, key=len, reverse=True)
-    best = min((_first_fit(order, held) for order in (maximal, by_size)), key=len)
-    # Groups that share no bin with each other tell how many are needed, too.
+    def names(bits: int) -> Set:
+        return frozenset(name for name in items if bits & bit[name])
+
+    found = _pack(_maximal([sum(bit[name] for name in group) for group in groups]), held, least)
+    return [names(each) for each in found]
+
+
+def _pack(groups: Sequence[int], held: Held, least: int) -> list[int]:
+    """Do so with sets as bits of a number, which are united and compared at once."""
+    by_size = sorted(groups, key=int.bit_count, reverse=True)
+    best = min((_first_fit(order, held) for order in (groups, by_size)), key=len)
+    # Groups no two of which share a bin tell how many are needed, too.
     apart = _apart(by_size, held)
-    if len(best) <= max(least, len(apart)):
+    least = max(least, len(apart))
+    if len(best) <= least:
         return best
     rest = [group for group in by_size if group not in apart]
-    return _Search(rest, held, best, max(least, len(apart))).run(apart)
+    return _Search(rest, held, best, least).run(apart)
 
 
-def _maximal(groups: Sequence[Set]) -> list[Set]:
+def _maximal(groups: Sequence[int]) -> list[int]:
     """Leave out groups that another one holds."""
     distinct = list(dict.fromkeys(groups))
-    return [each for each in distinct if not any(each < other for other in distinct)]
+    return [a for a in distinct if not any(a != b and a & b == a for b in distinct)]
 
 
-def _first_fit(groups: Sequence[Set], held: Fits) -> list[Set]:
-    bins: list[Set] = []
+def _first_fit(groups: Sequence[int], held: Held) -> list[int]:
+    bins: list[int] = []
     for group in groups:
         place = next((i for i, each in enumerate(bins) if held(each | group)), None)
         if place is None:
@@ -69,9 +81,9 @@ def _first_fit(groups: Sequence[Set], held: Fits) -> list[Set]:
     return bins
 
 
-def _apart(groups: Sequence[Set], held: Fits) -> list[Set]:
+def _apart(groups: Sequence[int], held: Held) -> list[int]:
     """Find groups no two of which share a bin, greedily."""
-    found: list[Set] = []
+    found: list[int] = []
     for group in groups:
         if not any(held(group | other) for other in found):
             found.append(group)
@@ -81,16 +93,16 @@ def _apart(groups: Sequence[Set], held: Fits) -> list[Set]:
 class _Search:
     """Tries every place of every group, those that lead to no fewer bins left out."""
 
-    def __init__(self, groups: Sequence[Set], held: Fits, best: list[Set], least: int) -> None:
+    def __init__(self, groups: Sequence[int], held: Held, best: list[int], least: int) -> None:
         self._groups, self._held, self._best, self._least = groups, held, best, least
         self._tries = 0
 
-    def run(self, bins: list[Set]) -> list[Set]:
+    def run(self, bins: list[int]) -> list[int]:
         """Go on from bins that are needed anyway."""
         self._place(0, bins)
         return self._best
 
-    def _place(self, index: int, bins: list[Set]) -> None:
+    def _place(self, index: int, bins: list[int]) -> None:
         self._tries += 1
         done = len(self._best) <= self._least or self._tries > MOST_TRIES
         if done or len(bins) >= len(self._best):
@@ -99,7 +111,7 @@ class _Search:
             self._best = bins
             return
         group = self._groups[index]
-        if any(group <= each for each in bins):
+        if any(group & each == group for each in bins):
             self._place(index + 1, bins)  # it costs nothing there
             return
         for i, each in enumerate(bins):

@@ -79,15 +79,14 @@ def plan(
         hold it. Metrics that the target cannot measure are in none.
     """
     fits: Check = check if check is not None else partial(limits.fits, target=target)
-    order = {
-        unit: None
-        for name in dict.fromkeys(metrics)
-        for unit in pair(counters_of(name, target))
-        if unit not in ANCHORS
-    }
+    order: dict[str, int] = {}
+    for name in dict.fromkeys(metrics):
+        for unit in pair(counters_of(name, target)):
+            if unit not in ANCHORS:
+                order.setdefault(unit, len(order))
 
     def held(units: frozenset[str]) -> bool:
-        return fits((*ANCHORS, *unpair(unit for unit in order if unit in units)))
+        return fits((*ANCHORS, *unpair(sorted(units, key=order.__getitem__))))
 
     needs = [
         need

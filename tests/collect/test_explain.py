@@ -116,3 +116,11 @@ def test_a_counter_run_without_any_counter_failed() -> None:
     assert (verdict.kind, verdict.message) == (
         "failed", "requested, not returned: SQ_WAVES, TCC_HIT_sum",
     )  # fmt: skip
+
+
+def test_a_long_list_of_missing_counters_is_cut() -> None:
+    asked = Asked(("A", *(f"C{n}" for n in range(9))), None, "gfx942", {}, None)
+
+    verdict = explain(asked, ended(), Seen(("x",), 4, counters={"A": 1.0}), "")
+
+    assert verdict.message == "requested, not returned: C0, C1, C2, C3, C4, C5 and 3 more"
