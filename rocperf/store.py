@@ -38,6 +38,7 @@ INTERRUPTED = "Query interrupted"
 
 _SPILL = ".spill"
 _SCRATCH = ".scratch"
+_UNPACKED = ".unpacked"
 
 
 class Store:
@@ -201,7 +202,7 @@ class Store:
             self._close()
             if self._working != self._temporary:
                 shutil.copyfile(self._working, self._temporary)
-            self._tidy(self._spill, self._scratch, self._around)
+            self._tidy(self._spill, self._scratch, self.unpacked, self._around)
             _sync(self._temporary)
             self._temporary.replace(self.target)
             _sync(self.target.parent)
@@ -211,7 +212,12 @@ class Store:
         """Remove what was written; the target stays as it was."""
         with contextlib.suppress(duckdb.Error):
             self._close()
-        self._tidy(self._temporary, self._spill, self._scratch, self._around)
+        self._tidy(self._temporary, self._spill, self._scratch, self.unpacked, self._around)
+
+    @property
+    def unpacked(self) -> Path:
+        """A folder for unpacked input, which whoever needs it makes; removed in the end."""
+        return Path(str(self._temporary) + _UNPACKED)
 
     @property
     def _spill(self) -> Path:

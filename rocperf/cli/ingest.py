@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,37 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     how.add_argument("--append", action="store_true", help="add runs to an existing profile")
     verb.add_argument("--merge", action="store_true", help="join several workloads into one")
     verb.add_argument("--strict", action="store_true", help="fail (5) when anything was odd")
+    salvaging(verb)
+    verb.add_argument(
+        "--max-unpacked",
+        type=size,
+        metavar="SIZE",
+        help="most that a packed table may unpack to, such as 4GB (default: half the free disk)",
+    )
     verb.set_defaults(run=run)
+
+
+def salvaging(verb: argparse.ArgumentParser) -> None:
+    """Declare the option for files that break off."""
+    verb.add_argument(
+        "--salvage",
+        action="store_true",
+        help="keep the complete records of files that break off; their runs count as incomplete",
+    )
+
+
+def size(text: str) -> int:
+    """Read ``500MB`` as bytes.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If it is no such thing.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKMGT]?)B?", text.strip())
+    if found is None or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size, such as 500MB")
+    return int(float(found[1]) * 1000 ** " kMGT".index(found[2].replace("K", "k") or " "))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         mode=mode,
         merge=arguments.merge,
         strict=arguments.strict,
+        salvage=arguments.salvage,
+        max_unpacked=arguments.max_unpacked,
         on_event=lambda event: show_event(progress, event, verbose=arguments.verbose),
     )
     progress.clear()

@@ -6,16 +6,19 @@ once or more: the files of one folder and of the folders of its passes.
 
 from __future__ import annotations
 
-import gzip
+import contextlib
 import importlib
 import re
-from collections.abc import Iterator, Sequence
+import stat
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import cast
 
 from rocperf.errors import InputError
+from rocperf.ingest.rocprofv3_csv import claim, is_named_like_output
 from rocperf.ingest.source import Reader, SourceFile
 
 #: Modules that read one format each, in the order in which they are asked.
@@ -39,7 +42,10 @@ _PASS_FOLDER = re.compile(
     r"(?:(?:timing|trace|counters?|pmc|pass|run|rank|node|host)[-_.]?)*\d*|r\d+", re.IGNORECASE
 )
 _MANIFESTS = ("manifest.toml", "manifest.json")
+OnSkip = Callable[[str], None]
+
 _GZIP = b"\x1f\x8b"
+_GZIP_ONLY = 16 + zlib.MAX_WBITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +84,15 @@ def readers() -> dict[str, Reader]:
     return found
 
 
-def discover(paths: Sequence[Path]) -> list[Workload]:
+def discover(paths: Sequence[Path], on_skip: OnSkip = lambda _: None) -> list[Workload]:
     """Find what can be read.
 
     Parameters
     ----------
     paths
         Files and folders; folders are searched.
+    on_skip
+        Told, in a sentence, of each file or folder inside them that cannot be looked at.
 
     Returns
     -------
@@ -100,7 +108,7 @@ def discover(paths: Sequence[Path]) -> list[Workload]:
     files: list[SourceFile] = []
     for path in paths:
         if path.is_dir():
-            found = _workloads(path)
+            found = _workloads(path, on_skip)
             if not found:
                 raise InputError(
                     f"{path}: nothing in this folder is profiler output that rocperf reads",
@@ -149,13 +157,13 @@ def recognise(path: Path) -> SourceFile | None:
         head = head_of(path)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror}", hint="check its permissions"
+            f"{path} cannot be read: {_said(error)}", hint="check its permissions"
         ) from error
     for reader in readers().values():
         source = reader.recognise(path, head)
         if source is not None:
             return source
-    return None
+    return claim(path, head)
 
 
 def head_of(path: Path) -> bytes:
@@ -163,16 +171,22 @@ def head_of(path: Path) -> bytes:
     with path.open("rb") as handle:
         head = handle.read(HEAD_BYTES)
     if head.startswith(_GZIP):
-        try:
-            with gzip.open(path) as packed:
-                return packed.read(HEAD_BYTES)
-        except (OSError, EOFError):
-            return head
+        # A file that breaks off still has a head.
+        with contextlib.suppress(zlib.error):
+            return zlib.decompressobj(_GZIP_ONLY).decompress(head, HEAD_BYTES)
     return head
 
 
-def _workloads(root: Path) -> list[Workload]:
-    sources = [s for s in map(recognise, _files(root)) if s is not None]
+def _workloads(root: Path, on_skip: OnSkip) -> list[Workload]:
+    sources: list[SourceFile] = []
+    for path in _files(root, on_skip):
+        try:
+            source = recognise(path)
+        except InputError as error:
+            on_skip(error.message)
+            continue
+        if source is not None:
+            sources.append(source)
     bounds = _boundaries(root, sources)
     groups: dict[Path, list[SourceFile]] = {}
     for source in sources:
@@ -183,23 +197,27 @@ def _workloads(root: Path) -> list[Workload]:
     ]
 
 
-def _files(root: Path) -> Iterator[Path]:
+def _files(root: Path, on_skip: OnSkip) -> Iterator[Path]:
     """Walk a folder in order; links to folders are not followed, hidden ones not entered."""
     pending, seen = [root], 0
     while pending:
         folder = pending.pop()
         try:
-            entries = sorted(folder.iterdir())
+            entries = [(entry, _type_of(entry)) for entry in sorted(folder.iterdir())]
         except OSError as error:
-            raise InputError(
-                f"{folder} cannot be read: {error.strerror}", hint="check its permissions"
-            ) from error
+            reason = f"{folder} cannot be read: {_said(error)}"
+            if folder == root:
+                raise InputError(reason, hint="check its permissions") from error
+            on_skip(reason)
+            continue
         # The last folder of the list is walked first.
-        pending += [e for e in reversed(entries) if _is_walked(e)]
-        for entry in entries:
-            if entry.name.startswith(".") or entry.is_dir():
+        pending += [e for e, kind in reversed(entries) if kind == "folder" and _is_walked(e)]
+        for entry, kind in entries:
+            if entry.name.startswith("."):
                 continue
-            if entry.is_file():
+            if kind != "file" and is_named_like_output(entry):
+                on_skip(f"{entry} is {_SKIPPED[kind]}")
+            if kind == "file":
                 seen += 1
                 if seen > MOST_FILES:
                     raise InputError(
@@ -209,8 +227,30 @@ def _files(root: Path) -> Iterator[Path]:
                 yield entry
 
 
+_SKIPPED = {
+    "folder": "a folder, though named like a file of rocprofv3",
+    "other": "no regular file",
+    "closed": "not readable: permission denied",
+}
+
+
+def _type_of(entry: Path) -> str:
+    """Tell files and folders; whatever else may block or never end when it is opened."""
+    try:
+        mode = entry.stat().st_mode
+    except PermissionError:
+        return "closed"
+    except OSError:
+        return "other"
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+
+def _said(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
 def _is_walked(entry: Path) -> bool:
-    return not entry.name.startswith(".") and entry.is_dir() and not entry.is_symlink()
+    return not entry.name.startswith(".") and not entry.is_symlink()
 
 
 def _boundaries(root: Path, sources: Sequence[SourceFile]) -> set[Path]:

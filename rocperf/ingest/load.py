@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,6 +28,7 @@ from rocperf.ingest.identify import (
 )
 from rocperf.ingest.leftovers import remove_leftovers
 from rocperf.ingest.match import match_launches
+from rocperf.ingest.packed import unpack
 from rocperf.ingest.repeated import join_repeated_runs
 from rocperf.ingest.sink import StoreSink
 from rocperf.ingest.source import OnEvent, SourceFile
@@ -72,6 +74,8 @@ def ingest(
     mode: str = "create",
     merge: bool = False,
     strict: bool = False,
+    salvage: bool = False,
+    max_unpacked: int | None = None,
     on_event: OnEvent | None = None,
 ) -> Path:
     """Read profiler output into a profile.
@@ -88,6 +92,11 @@ def ingest(
         Whether a folder with several workloads may become one profile.
     strict
         Whether a refused file or another oddity that lost data fails the whole.
+    salvage
+        Whether to keep the complete records of files that break off; their runs are marked
+        incomplete.
+    max_unpacked
+        Bytes that a packed table may unpack to; by default half of what is free on the disk.
     on_event
         Told of `Progress` and `Note`.
 
@@ -107,7 +116,8 @@ def ingest(
     SpaceError, BusyError
         If the disk is full, or the profile to append to is in use.
     """
-    workloads = discover(paths)
+    skipped: list[str] = []
+    workloads = discover(paths, skipped.append)
     if not merge:
         _refuse_several(paths, workloads)
     base = output if mode == "append" and output.exists() else None
@@ -123,10 +133,15 @@ def ingest(
         Store.create(output, replace=mode != "create", base=base) as store,
     ):
         first_run, first_file = next_ids(store)
-        sink = StoreSink(store, total, on_event, first_run=first_run, first_file=first_file)
+        sink = StoreSink(
+            store, total, on_event, first_run=first_run, first_file=first_file, salvage=salvage
+        )
+        for text in skipped:
+            sink.note("warning", "path-skipped", text)
         if base is not None:
             take_back_dispatches(store)
-        _read_all(workloads, sink, merge=merge)
+        free = shutil.disk_usage(output.parent).free
+        _read_all(workloads, sink, merge=merge, limit=max_unpacked or free // 2)
         if strict and sink.notes:
             raise PartialError(
                 f"{sink.notes} oddities while reading; nothing was written",
@@ -149,8 +164,11 @@ def _refuse_several(paths: Sequence[Path], workloads: Sequence[Workload]) -> Non
             )
 
 
-def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) -> None:
-    sources = [source for each in workloads for source in each.sources]
+def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool, limit: int) -> None:
+    # What is refused at first sight may be of any size: no checksum is taken of it.
+    sources = [
+        s for each in workloads for s in each.sources if not (s.kind or "").startswith("odd")
+    ]
     known = {
         str(row[0])
         for row in sink.connection.execute(
@@ -166,11 +184,14 @@ def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) ->
         for number, workload in enumerate(workloads):
             sink.workload = number if merge else 0
             fresh = without_twins(workload, checksums, known, sink)
-            _read_workload(fresh, sink, failures)
+            _read_workload(_unpacked(fresh, sink, limit, failures), sink, failures)
         if not any(record.status == "read" for record in sink.files):
             if failures:
                 raise failures[0]
+            if sink.refusals:
+                raise InputError(sink.refusals[0], hint="record it again, or copy it again")
             _raise_nothing(sink)
+        _mark_broken(sink)
         join_repeated_runs(sink)
         _drop_idle_runs(sink)
         folders = assign_passes(sink, [each.root for each in workloads])
@@ -180,6 +201,25 @@ def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) ->
         match_launches(sink)
         checksums.update({path: future.result() for path, future in pending.items()})
         record_files(sink, checksums)
+
+
+def _unpacked(
+    sources: Sequence[SourceFile], sink: StoreSink, limit: int, failures: list[RocperfError]
+) -> list[SourceFile]:
+    """Give packed tables a text; refuse those that break off or are too large."""
+    found: list[SourceFile] = []
+    for source in sources:
+        try:
+            done = unpack(source, sink.store.unpacked, limit, salvage=sink.salvage)
+        except InputError as error:
+            failures.append(error)
+            sink.refuse(source, error.message)
+            continue
+        found.append(done.source)
+        if done.broken is not None:
+            sink.note("warning", "truncated", f"{done.broken}; what it holds is kept")
+            sink.broken.add(source.path)
+    return found
 
 
 def _read_workload(
@@ -201,6 +241,13 @@ def _read_workload(
                     sink.refuse(source, error.message)
             for source in unit:
                 sink.finished(source)
+
+
+def _mark_broken(sink: StoreSink) -> None:
+    """Mark runs incomplete of which a file breaks off."""
+    for record in sink.files:
+        if record.source.path in sink.broken and record.run_id in sink.runs:
+            sink.runs[record.run_id].status = "incomplete"
 
 
 def _drop_idle_runs(sink: StoreSink) -> None:
@@ -241,13 +288,17 @@ def _raise_nothing(sink: StoreSink) -> None:
     )
 
 
-def cached_profile(paths: Sequence[Path], *, on_event: OnEvent | None = None) -> Path:
+def cached_profile(
+    paths: Sequence[Path], *, salvage: bool = False, on_event: OnEvent | None = None
+) -> Path:
     """Read raw profiler output into a cache, or find it there.
 
     Parameters
     ----------
     paths
         Files and folders; a changed size or time of any file means reading again.
+    salvage
+        As for `ingest`.
     on_event
         Told of progress and notes while reading.
 
@@ -265,7 +316,7 @@ def cached_profile(paths: Sequence[Path], *, on_event: OnEvent | None = None) ->
 
     workloads = discover(paths)
     _refuse_several(paths, workloads)
-    key = hashlib.sha256(f"{rocperf.__version__} {SCHEMA_VERSION}".encode())
+    key = hashlib.sha256(f"{rocperf.__version__} {SCHEMA_VERSION} {salvage}".encode())
     for each in workloads:
         for source in each.sources:
             state = source.path.stat()
@@ -276,5 +327,5 @@ def cached_profile(paths: Sequence[Path], *, on_event: OnEvent | None = None) ->
     if not target.is_file():
         with contextlib.suppress(FileExistsError):
             folder.mkdir(parents=True, mode=0o700)
-        ingest(paths, target, mode="replace", on_event=on_event)
+        ingest(paths, target, mode="replace", salvage=salvage, on_event=on_event)
     return target

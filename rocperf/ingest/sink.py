@@ -17,6 +17,8 @@ from rocperf.schema import ALL_DISPATCHES, BY_NAME, TABLES
 from rocperf.store import arrow
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from rocperf.store import Store
@@ -54,6 +56,8 @@ class StoreSink:
         Size of everything that will be read.
     on_event
         Told of progress and notes.
+    salvage
+        Whether readers keep the complete records of files that break off.
     first_run, first_file
         First numbers to give, after those of the profile that is appended to.
     """
@@ -66,8 +70,12 @@ class StoreSink:
         *,
         first_run: int = 1,
         first_file: int = 1,
+        salvage: bool = False,
     ) -> None:
         self.store = store
+        self.salvage = salvage
+        self.refusals: list[str] = []
+        self.broken: set[Path] = set()
         self.runs: dict[int, RunInfo] = {}
         self.workload_of: dict[int, int] = {}
         self.files: list[FileRecord] = []
@@ -110,8 +118,10 @@ class StoreSink:
         """Register a file that is read."""
         return self._register(source, run_id, "read")
 
-    def refuse(self, source: SourceFile, reason: str) -> None:
-        """Register a file that cannot be read, and tell why."""
+    def refuse(self, source: SourceFile, reason: str, *, empty: bool = False) -> None:
+        """Register a file that cannot be read, and tell why; `empty`: there is nothing in it."""
+        if not empty:
+            self.refusals.append(reason)
         file_id = self._register(source, None, "refused")
         self.note("error", "file-refused", reason, file_id=file_id)
 

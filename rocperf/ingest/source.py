@@ -29,6 +29,8 @@ class SourceFile:
         Generation of the format, where it can be told.
     size
         Bytes.
+    unpacked
+        Where the text of a packed file lies meanwhile.
     """
 
     path: Path
@@ -36,6 +38,12 @@ class SourceFile:
     kind: str | None
     version: str | None
     size: int
+    unpacked: Path | None = None
+
+    @property
+    def text(self) -> Path:
+        """The file to open: its text where it is packed."""
+        return self.unpacked or self.path
 
 
 @dataclass(slots=True)
@@ -84,8 +92,16 @@ class Sink(Protocol):
         """Register a file that is read, and return its id."""
         ...
 
-    def refuse(self, source: SourceFile, reason: str) -> None:
-        """Register a file that cannot be read, and why; the others go on."""
+    @property
+    def salvage(self) -> bool:
+        """Whether to keep the complete records of a file that breaks off."""
+        ...
+
+    def refuse(self, source: SourceFile, reason: str, *, empty: bool = False) -> None:
+        """Register a file that cannot be read, and why; the others go on.
+
+        One that is `empty` is whole, and there is nothing in it.
+        """
         ...
 
     def ignore(self, source: SourceFile, reason: str) -> None:

@@ -16,11 +16,13 @@ from rocperf.store import scratch_prefix
 if TYPE_CHECKING:
     import duckdb
 
+    from rocperf.ingest.source import SourceFile
+
 _HEAD = 256 * 1024
 _REJECTS, _SCANS = "width_rejects", "width_scans"
 
 
-def refuse_ragged(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def refuse_ragged(connection: duckdb.DuckDBPyConnection, source: SourceFile) -> None:
     """Refuse a file in which a record does not fit the header.
 
     Raises
@@ -28,13 +30,13 @@ def refuse_ragged(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     InputError
         It names the line and both numbers of fields.
     """
-    with path.open("rb") as file:
+    with source.text.open("rb") as file:
         columns = len(header_of(file.read(_HEAD)))
-    found = first_ragged(connection, path, columns)
+    found = first_ragged(connection, source.text, columns)
     if found is not None:
         line, fields = found
         raise InputError(
-            f"{path.name} line {line}: {fields} fields, header has {columns}",
+            f"{source.path.name} line {line}: {fields} fields, header has {columns}",
             hint="its records do not fit its header: give the file as the profiler wrote it",
         )
 

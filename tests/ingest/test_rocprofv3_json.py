@@ -337,8 +337,8 @@ def test_truncated_documents_can_be_salvaged(tmp_path: Path) -> None:
     found = rocprofv3_json.recognise(source, source.read_bytes())
     assert found is not None
     with Store.create(tmp_path / "out.rocperf") as store:
-        sink = StoreSink(store, found.size, None)
-        rocprofv3_json.read([found], sink, salvage=True)
+        sink = StoreSink(store, found.size, None, salvage=True)
+        rocprofv3_json.read([found], sink)
         kept = store.connection.execute("SELECT count(*) FROM scratch.main.incoming").fetchone()
         assert kept == (4,)
         assert [info.status for info in sink.runs.values()] == ["incomplete"]

@@ -56,6 +56,8 @@ class WideTable:
     ----------
     path
         The file.
+    name
+        What it is called in messages.
     columns
         What its columns are, the wholly empty ones left out.
     empty
@@ -67,6 +69,7 @@ class WideTable:
     """
 
     path: Path
+    name: str
     columns: Columns
     empty: tuple[str, ...]
     rows: int
@@ -88,8 +91,15 @@ def scan(path: Path) -> pl.LazyFrame:
     )
 
 
-def open_table(path: Path) -> WideTable:
+def open_table(path: Path, name: str) -> WideTable:
     """Read header and emptiness of a wide table.
+
+    Parameters
+    ----------
+    path
+        The file.
+    name
+        What it is called in messages.
 
     Raises
     ------
@@ -103,7 +113,7 @@ def open_table(path: Path) -> WideTable:
         columns = understand(names)
         if columns.missing:
             raise InputError(
-                f"{path.name}: {', '.join(columns.missing)} is not among its columns "
+                f"{name}: {', '.join(columns.missing)} is not among its columns "
                 f"(found {', '.join(names[:8])} …)",
                 hint="give the folder as the profiler wrote it",
             )
@@ -115,15 +125,15 @@ def open_table(path: Path) -> WideTable:
             *(pl.col(name).is_not_null().any() for name in counted),
         ).collect(engine="streaming")
     except pl.exceptions.NoDataError:
-        raise InputError(f"{path.name}: empty file", hint="record the workload again") from None
+        raise InputError(f"{name}: empty file", hint="record the workload again") from None
     except pl.exceptions.ComputeError as error:
-        raise InputError(f"{path.name}: {_first_line(error)}", hint=_RAGGED) from None
+        raise InputError(f"{name}: {_first_line(error)}", hint=_RAGGED) from None
     rows = int(facts["\0rows"].item())
     # Of no records every column is empty, which says nothing.
     empty = tuple(name for name in counted if rows and not facts[name].item())
     kept = tuple(c for c in columns.counters if c.column not in set(empty))
     columns = Columns(columns.identity, kept, groups_of(kept), columns.inferred, columns.rocprof_v1)
-    return WideTable(path, columns, empty, rows, bool(facts["\0repeats"].item()))
+    return WideTable(path, name, columns, empty, rows, bool(facts["\0repeats"].item()))
 
 
 _RAGGED = "its records do not fit its header: give the file as the profiler wrote it"
@@ -142,7 +152,7 @@ def batches(table: WideTable) -> Iterator[pl.DataFrame]:
     try:
         yield from lazy.collect_batches(chunk_size=max(1, CELLS // width), maintain_order=True)
     except pl.exceptions.ComputeError as error:
-        raise InputError(f"{table.path.name}: {_first_line(error)}", hint=_RAGGED) from None
+        raise InputError(f"{table.name}: {_first_line(error)}", hint=_RAGGED) from None
 
 
 def dispatches(

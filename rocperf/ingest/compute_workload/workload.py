@@ -75,7 +75,7 @@ class Workload:
                 self.sink.ignore(source, f"{source.path.name} only sums up what is read elsewhere")
         for kind in ("timestamps", "counters_long", "counters", "level"):
             for source in self._of_kind.get(kind, ()):
-                refuse_ragged(self.sink.connection, source.path)
+                refuse_ragged(self.sink.connection, source)
         for source in self._of_kind.get("timestamps", ()):
             self._read_times(source)
         for source in self._of_kind.get("counters_long", ()):
@@ -91,7 +91,7 @@ class Workload:
 
     def _read_sysinfo(self, source: SourceFile) -> None:
         file_id = self.sink.file(source, None)
-        self.info = read_sysinfo(source.path)
+        self.info = read_sysinfo(source.text)
         if self.info.contradiction:
             self.sink.note(
                 "warning", "sysinfo-contradiction", self.info.contradiction, file_id=file_id, row=1
@@ -131,7 +131,7 @@ class Workload:
             self.sink.append("agents", agents, run_id=run_id, file_id=file_id)
 
     def _read_times(self, source: SourceFile) -> None:
-        table = open_table(source.path)
+        table = open_table(source.text, source.path.name)
         run_id = self._run("timestamps", role="timing", pid=_pid(table))
         file_id = self.sink.file(source, run_id)
         odd, done = Oddities(), 0
@@ -148,7 +148,7 @@ class Workload:
         return self.info.generation is None or self.info.generation >= 3
 
     def _read_wide(self, source: SourceFile, tag: str | None = None) -> None:
-        table = open_table(source.path)
+        table = open_table(source.text, source.path.name)
         joined = len(table.columns.groups) > 1
         times_run = self._times_run(table, joined=joined)
         pid = None if joined else _pid(table)
@@ -187,7 +187,7 @@ class Workload:
 
     def _read_long(self, source: SourceFile) -> None:
         file_id = self.sink.file(source, None)
-        table = stage(source.path, self.sink.connection)
+        table = stage(source.text, self.sink.connection)
         try:
             done = 0
             for index in range(table.passes):
@@ -237,7 +237,7 @@ class Workload:
 
     def _note(self, odd: Oddities, table: WideTable, file_id: int, run_id: int | None) -> None:
         """Say what was odd in a wide table."""
-        name = table.path.name
+        name = table.name
         self.sink.records(file_id, stored=table.rows - odd.bad_rows, rejected=odd.bad_rows)
         if not table.rows:
             self._warn("file-empty", f"{name}: 0 rows", file_id)

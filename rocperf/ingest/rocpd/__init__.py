@@ -141,12 +141,18 @@ def _read_parts(database: Database, source: SourceFile, sink: Sink) -> None:
                 read_calls,
                 read_counters,
             ):
-                step(part)
+                try:
+                    step(part)
+                except InputError as error:
+                    if not sink.salvage:
+                        raise
+                    part.salvaged(error.message)
             replace_twice_recorded(sink, source, part.run_id, part.file_id)
     if not begun:
         sink.refuse(
             source,
             f"{source.path.name}: no process row, 0 dispatches: the writer was interrupted",
+            empty=True,
         )
         return
     clean(sink)

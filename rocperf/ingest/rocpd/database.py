@@ -204,7 +204,7 @@ class Database:
         """Make the error for a file that SQLite cannot read."""
         return InputError(
             f"{self.path}: the database is damaged: {error}",
-            hint="was the writer interrupted, or the copy? record it again",
+            hint="was the writer interrupted, or the copy? --salvage keeps what can be read",
         )
 
     def columns(self, table: str) -> frozenset[str]:

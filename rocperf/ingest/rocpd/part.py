@@ -79,6 +79,7 @@ class Part:
         self.source, self.sink = source, sink
         self.run_id = self.file_id = 0
         self.done = 0
+        self._key: tuple[str, ...] = ()
 
     def column(self, table: str, name: str, otherwise: str = "NULL") -> str:
         """Name a column of the table being read, or what stands for it where it is absent."""
@@ -237,6 +238,12 @@ class Part:
         message = f"{self.source.path.name}: {text}"
         self.sink.note(severity, code, message, file_id=self.file_id, rows=rows, run_id=self.run_id)
 
+    def salvaged(self, reason: str) -> None:
+        """Say that a table broke off; the run is incomplete."""
+        self.sink.run(RunInfo(key=self._key, status="incomplete"))
+        message = f"{reason}; what could be read is kept"
+        self.sink.note("warning", "truncated", message, file_id=self.file_id, run_id=self.run_id)
+
     # -- who it was ---------------------------------------------------------------------------
 
     def begin(self, place: int, file_id: int | None) -> bool:
@@ -260,8 +267,9 @@ class Part:
         kept = reduce(environment)
         pid = _whole(found["pid"])
         node = self._first("info_node", ("hostname",)) or {}
+        self._key = run_key(path, pid, f":{place}" if place else "")
         info = RunInfo(
-            key=run_key(path, pid, f":{place}" if place else ""),
+            key=self._key,
             hostname=str(node.get("hostname") or "") or None,
             pid=pid,
             rank=rank_of(path, kept),

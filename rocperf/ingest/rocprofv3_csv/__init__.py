@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocperf.ingest.rocprofv3_csv.headers import generation, header_of, kind_of, name_parts
+from rocperf.ingest.rocprofv3_csv.headers import TYPES, generation, header_of, kind_of, name_parts
 from rocperf.ingest.source import SourceFile
 
 if TYPE_CHECKING:
@@ -43,6 +43,44 @@ def recognise(path: Path, head: bytes) -> SourceFile | None:
         header = header_of(head)
         kind, version = kind_of(header, head), generation(header)
     return SourceFile(path, FORMAT, kind, version, path.stat().st_size) if kind else None
+
+
+def is_named_like_output(path: Path) -> bool:
+    """Say whether a file is named as rocprofv3 names its CSV files."""
+    return name_parts(path)[1] is not None
+
+
+def claim(path: Path, head: bytes) -> SourceFile | None:
+    """Claim a file that is named like one of rocprofv3's and that no reader knows.
+
+    It is refused when it is read, so that nobody thinks it was.
+
+    Parameters
+    ----------
+    path
+        The file.
+    head
+        Its first bytes.
+    """
+    if not is_named_like_output(path) or not head.strip():
+        return None
+    return SourceFile(path, FORMAT, f"odd: {_oddity(head)}", None, path.stat().st_size)
+
+
+def _oddity(head: bytes) -> str:
+    """Say what is wrong with the beginning of a file."""
+    if not head.strip(b"\0"):
+        return f"begins with {len(head):,} NUL bytes"
+    if head[:256].count(b"\0") > len(head[:256]) // 4:
+        return "is not UTF-8 text; was it saved as UTF-16? Save it as UTF-8 CSV again"
+    header = header_of(head)
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        return f"line 1: column {twice} occurs twice"
+    usual = {name.lower(): name for name in TYPES}
+    if any(name not in TYPES and name.lower() in usual for name in header):
+        return "line 1: its columns are written in another case than rocprofv3 writes them"
+    return f"line 1: its {len(header):,} columns are not those of such a file"
 
 
 def read(sources: list[SourceFile], sink: Sink) -> None:

@@ -73,7 +73,7 @@ def read_agents(source: SourceFile, sink: Sink) -> Agents:
         If it is no CSV or a number in it is none.
     """
     try:
-        raw = pl.read_csv(source.path.read_bytes(), infer_schema=False)
+        raw = pl.read_csv(source.text.read_bytes(), infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{source.path}: {str(error).splitlines()[0]}") from error
     file_id = sink.file(source, None)

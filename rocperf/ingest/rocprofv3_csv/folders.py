@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _RANK = re.compile(r"(?:^|[_.-])rank[_.-]?(\d+)", re.IGNORECASE)
 _PID = re.compile(r"(?:^|[_.-])(\d+)(?=$|[_.-])")
 # Kernels last: their files do not name the process, the others do.
+_WITHOUT_EVENTS = frozenset({"agent_info", "stats", "empty", "utf16", "odd"})
 _ORDER = ("agent_info", "api_trace", "marker_api_trace", "counter_collection")
 
 
@@ -86,7 +87,7 @@ def read_folders(sources: list[SourceFile], sink: Sink) -> None:
                 _read(source, group)
             except InputError as error:
                 sink.refuse(source, error.message)
-        if not any(each.kind not in ("agent_info", "stats", "empty", "utf16") for each in files):
+        if all((each.kind or "").split(":")[0] in _WITHOUT_EVENTS for each in files):
             _only_agents(files, group)
 
 
@@ -111,6 +112,8 @@ def _read(source: SourceFile, group: Group) -> None:
         raise InputError(
             f"{source.path} is UTF-16; rocprofv3 writes UTF-8. Save it as UTF-8 CSV again"
         )
+    elif source.kind is not None and source.kind.startswith("odd: "):
+        raise InputError(f"{source.path} {source.kind.removeprefix('odd: ')}")
     elif source.kind == "agent_info":
         group.agents = read_agents(source, sink)
     else:

@@ -146,7 +146,8 @@ def name_parts(path: Path) -> tuple[str, str | None]:
         ``("4242", "kernel_trace")`` for ``4242_kernel_trace.csv``; the stem is empty without a
         prefix, and the whole name when it is none of rocprofv3's.
     """
-    found = _NAMES.fullmatch(path.name)
+    name = path.name.removesuffix(".gz")
+    found = _NAMES.fullmatch(name)
     if found is None:
-        return path.stem, None
+        return Path(name).stem, None
     return found["stem"] or "", found["kind"]

@@ -11,6 +11,7 @@ from rocperf.errors import InputError
 from rocperf.ingest.rocprofv3_csv.counters import Counters, stage_values
 from rocperf.ingest.rocprofv3_csv.durations import disagreeing
 from rocperf.ingest.rocprofv3_csv.headers import TIMES
+from rocperf.ingest.rocprofv3_csv.holes import nul_bytes
 from rocperf.ingest.rocprofv3_csv.numbering import number_by_correlation
 from rocperf.ingest.rocprofv3_csv.repair import Repaired, repair
 from rocperf.ingest.rocprofv3_csv.selects import SIMPLE, Expressions, select
@@ -78,6 +79,7 @@ class File:
     def read(self) -> None:
         """Read it, once for each process in it."""
         column = self.table.process_column
+        whole = self.once is None
         if self.once is not None:
             pids: list[int | None] = [self.table.process]
         else:
@@ -103,8 +105,12 @@ class File:
             )
         elif not self.counters and self.source.kind in SIMPLE:
             self._note_times()
-        if self.once is None:
+        if whole:
             self._note_durations()
+        count, first = nul_bytes(self.source.text)
+        if count:
+            text = f"{count:,} NUL byte{'s' * (count > 1)} at offset {first:,}: a hole, or damage"
+            self._note("warning", "nul-bytes", text)
         if not self.stored:
             self._note("warning", "file-empty", "0 rows")
 

@@ -135,16 +135,16 @@ def open_table(source: SourceFile) -> Generator[Table]:
     InputError
         If its header is one that cannot be trusted.
     """
-    with source.path.open("rb") as handle:
+    with source.text.open("rb") as handle:
         head = handle.read(_HEAD)
-        handle.seek(max(0, source.size - _HEAD))
+        handle.seek(max(0, source.text.stat().st_size - _HEAD))
         tail = handle.read()
     header = header_of(head)
     _check(source, header)
     first = _records(head, header)[:_LOOKED_AT]
     with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
         link = Path(folder) / "table.csv"
-        link.symlink_to(source.path.resolve())
+        link.symlink_to(source.text.resolve())
         yield Table(
             source=source,
             header=header,
@@ -153,7 +153,7 @@ def open_table(source: SourceFile) -> Generator[Table]:
             link=link,
             threads=frozenset(_numbers(first, header, ("Thread_Id",))),
             process=next(iter(_numbers(first, header, _PROCESS)), None),
-            cut_line=None if tail.endswith(b"\n") else _lines(source.path),
+            cut_line=None if tail.endswith(b"\n") else _lines(source.text),
         )
 
 

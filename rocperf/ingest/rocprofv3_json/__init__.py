@@ -51,7 +51,7 @@ def recognise(path: Path, head: bytes) -> SourceFile | None:
     return None
 
 
-def read(sources: list[SourceFile], sink: Sink, *, salvage: bool = False) -> None:
+def read(sources: list[SourceFile], sink: Sink) -> None:
     """Read documents into a sink.
 
     Parameters
@@ -59,10 +59,8 @@ def read(sources: list[SourceFile], sink: Sink, *, salvage: bool = False) -> Non
     sources
         Files that `recognise` gave.
     sink
-        Takes runs, files and rows.
-    salvage
-        Whether to keep the complete records of a file that breaks off; its run is then marked
-        incomplete.
+        Takes runs, files and rows. When it salvages, the complete records of a file that breaks
+        off are kept, and its run is marked incomplete.
 
     Raises
     ------
@@ -80,7 +78,7 @@ def read(sources: list[SourceFile], sink: Sink, *, salvage: bool = False) -> Non
                 hint="was the writer interrupted? record it again",
             )
         else:
-            read_document(source, sink, salvage=salvage)
+            read_document(source, sink, salvage=sink.salvage)
 
 
 def _start(path: Path) -> str:

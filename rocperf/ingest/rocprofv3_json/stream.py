@@ -171,7 +171,7 @@ class Document:
         what = "the file ends in the middle" if ended or not reason else reason
         return InputError(
             f"{self.path}: no valid JSON at byte {self.offset:,}: {what}",
-            hint="was the writer interrupted? record it again, or take CSV",
+            hint="was the writer interrupted? --salvage keeps what is complete before it",
         )
 
     def _more(self) -> bool:
@@ -190,7 +190,7 @@ class Document:
             raise InputError(
                 f"{self.path}: the compressed file breaks off after {self.offset:,} bytes of text:"
                 f" {error}",
-                hint="compress or copy it again",
+                hint="compress or copy it again; --salvage keeps what is complete before it",
             ) from None
         self._before = self.offset
         done = self._decode(self._rest + chunk, final=not chunk)
