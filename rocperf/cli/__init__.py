@@ -22,6 +22,7 @@ VERBS = (
     "analyze",
     "view",
     "query",
+    "metrics",
     "occupancy",
     "explain",
     "plugins",

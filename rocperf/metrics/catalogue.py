@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
@@ -112,15 +113,18 @@ class Metric:
 
 @cache
 def metrics() -> dict[str, Metric]:
-    """Return every metric by id."""
-    found: dict[str, Metric] = {}
+    """Return every metric by id, in the order of sections."""
     folder = files("rocperf.metrics").joinpath("formulas")
-    for file in sorted(folder.iterdir(), key=lambda each: each.name):
-        if file.name.endswith(".toml"):
-            data = tomllib.loads(file.read_text(encoding="utf-8"))
-            for row in data["metric"]:
-                found[row["id"]] = _metric(row, data["section"])
-    return found
+    sections = [
+        tomllib.loads(file.read_text(encoding="utf-8"))
+        for file in folder.iterdir()
+        if file.name.endswith(".toml")
+    ]
+    return {
+        row["id"]: _metric(row, data["section"])
+        for data in sorted(sections, key=lambda each: int(each["place"]))
+        for row in data["metric"]
+    }
 
 
 def metric(name: str) -> Metric:
@@ -131,12 +135,14 @@ def metric(name: str) -> Metric:
     MetricError
         If there is none of that id.
     """
-    try:
-        return metrics()[name]
-    except KeyError:
-        raise MetricError(
-            f"there is no metric {name!r}", hint=f"one of: {', '.join(sorted(metrics()))}"
-        ) from None
+    known = metrics()
+    if name in known:
+        return known[name]
+    near = get_close_matches(name.lower().replace("_", "-"), known, n=3, cutoff=0.5)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    raise MetricError(
+        f"there is no metric {name!r}", hint=f"{meant}`rocperf explain` lists what there is"
+    )
 
 
 def counters_of(name: str, target: str) -> tuple[str, ...]:

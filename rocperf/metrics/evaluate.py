@@ -27,6 +27,7 @@ from rocperf.metrics.sums import (
     GpuOf,
     Per,
     add_up,
+    dispatches_sql,
     tell_gpus,
 )
 
@@ -46,8 +47,12 @@ SCHEMA = pl.Schema(
         ("confidence", pl.String()),
         ("runs", pl.List(pl.UInt32)),
         ("n", pl.UInt64()),
+        ("stitched", pl.Boolean()),
+        ("formula", pl.String()),
     ]
 )
+#: What `spread` adds.
+SPREAD = ("min", "mean", "max", "stdev", "dispatches")
 _SUBJECT = ["kernel_id", "launch_id", "run_id", "dispatch_id", "gpu"]
 _TABLES = (AGENTS, GPUS, CELLS, RUNS, SUBJECTS, FORMULAS, INPUTS, ABSENT, VALUED)
 
@@ -58,6 +63,7 @@ def evaluate(
     ids: Sequence[str],
     *,
     per: Per = "kernel",
+    kernels: Sequence[int] | None = None,
 ) -> pl.DataFrame:
     """Evaluate metrics wherever counters were taken.
 
@@ -72,13 +78,16 @@ def evaluate(
     per
         ``kernel``, or ``dispatch``: one row a launch, whatever runs saw it, and one a dispatch
         that was not matched to a launch (``run_id`` and ``dispatch_id`` say which).
+    kernels
+        Ids of the kernels to look at; None for all.
 
     Returns
     -------
     polars.DataFrame
         Columns as in `SCHEMA`, in order of subject and of `ids`. ``value`` is null unless
         ``state`` is ``value``; ``raw`` keeps what came out all the same. ``n`` is how many
-        dispatches ``value`` covers, ``runs`` which runs gave its counters.
+        dispatches ``value`` covers, ``runs`` which runs gave its counters, ``stitched`` whether
+        several of one process did, ``formula`` the formula that was used.
 
     Raises
     ------
@@ -91,11 +100,12 @@ def evaluate(
     facts = sorted({h for f in formulas for h in f.expression.facts} | {"clock_hz", "xccs"})
     try:
         gpus = tell_gpus(connection, gpu_of, facts)
-        add_up(connection, names, per)
+        dispatches = dispatches_sql(per, kernels)
+        add_up(connection, names, per, dispatches)
         present, seen = _counters(connection, names)
         asking = Asking(wanted, gpus, present)
         asking.write(connection, names)
-        return _Answer(connection, asking, names, per).frame(seen)
+        return _Answer(connection, asking, names, dispatches).frame(seen)
     finally:
         for each in _TABLES:
             connection.execute(f"DROP TABLE IF EXISTS temp.{each}")
@@ -127,12 +137,12 @@ class _Answer:
         connection: duckdb.DuckDBPyConnection,
         asking: Asking,
         names: list[str],
-        per: Per,
+        dispatches: str,
     ) -> None:
         self.connection = connection
         self.asking = asking
         self.names = names
-        self.per: Per = per
+        self.dispatches = dispatches
 
     def frame(self, seen: dict[int, frozenset[str]]) -> pl.DataFrame:
         """Return one row a subject and metric.
@@ -172,7 +182,7 @@ class _Answer:
 
     def _complete(self, rows: pl.DataFrame, formulas: list[int]) -> pl.DataFrame:
         """Judge formulas over those dispatches alone that have all of their counters."""
-        uses = complete_uses_sql(self.per, self.names, formulas)
+        uses = complete_uses_sql(self.dispatches, self.names, formulas)
         frame = self._judge(uses, {"names": self.names}).filter("whole")
         known = rows.select(*_SUBJECT, "f", pl.col("most").alias("before"))
         frame = frame.join(known, on=[*_SUBJECT, "f"], how="left", nulls_equal=True)
@@ -210,10 +220,8 @@ class _Answer:
 
     def _told(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """Bring rows into the form and order of the answer."""
-        columns = frames[-1].columns
-        rows = pl.concat([frame.select(columns) for frame in frames], how="vertical_relaxed")
-        once = pl.col("reason").str.split("; ").list.unique(maintain_order=True).list.join("; ")
         asking = self.asking
+        once = pl.col("reason").str.split("; ").list.unique(maintain_order=True).list.join("; ")
         targets = pl.DataFrame(
             {"gpu": list(asking.present), "target": list(map(asking.target, asking.present))},
             schema={"gpu": pl.UInt32, "target": pl.String},
@@ -222,6 +230,43 @@ class _Answer:
             {"slot": range(len(asking.wanted)), "metric": [each.id for each in asking.wanted]},
             schema={"slot": pl.Int32, "metric": pl.String},
         )
-        rows = rows.join(targets, on="gpu", how="left").join(metrics, on="slot", how="left")
-        rows = rows.with_columns(once).sort([*_SUBJECT[:4], "target", "slot"], maintain_order=True)
+        formulas = pl.DataFrame(
+            {
+                "f": [each.number for each in asking.formulas],
+                "formula": [each.formula.expression.text for each in asking.formulas],
+            },
+            schema={"f": pl.Int32, "formula": pl.String},
+        )
+        rows = (
+            pl.concat([frame.drop("formula", strict=False) for frame in frames], how="diagonal")
+            .join(targets, on="gpu", how="left")
+            .join(metrics, on="slot", how="left")
+            .join(formulas, on="f", how="left")
+            .with_columns(once, stitched=pl.col("whole").not_().fill_null(value=False))
+            .sort([*_SUBJECT[:4], "target", "slot"], maintain_order=True)
+        )
         return rows.select(list(SCHEMA)).cast(SCHEMA)
+
+
+def spread(frame: pl.DataFrame) -> pl.DataFrame:
+    """Say how far single dispatches lie apart.
+
+    Parameters
+    ----------
+    frame
+        What `evaluate` answers per dispatch.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row a kernel, target and metric: ``min``, ``mean``, ``max`` and ``stdev`` of the values
+        (null where there is none) and how many ``dispatches`` have one.
+    """
+    value = pl.col("value")
+    return frame.group_by("kernel_id", "target", "metric").agg(
+        value.min().alias("min"),
+        value.mean().alias("mean"),
+        value.max().alias("max"),
+        value.std(ddof=0).alias("stdev"),
+        value.count().cast(pl.UInt64).alias("dispatches"),
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rocperf.metrics.asked import FORMULAS, INPUTS
 from rocperf.metrics.expression import TIME
-from rocperf.metrics.sums import CELLS, GPUS, RUNS, Per, dispatches_sql
+from rocperf.metrics.sums import CELLS, GPUS, RUNS
 from rocperf.metrics.trust import PARTIAL, run_doubts, stitched_doubts, texts
 
 #: What a row of uses is about, below which are the inputs of a formula.
@@ -21,13 +21,13 @@ USES = f"""
 """
 
 
-def complete_uses_sql(per: Per, names: list[str], formulas: list[int]) -> str:
+def complete_uses_sql(dispatches: str, names: list[str], formulas: list[int]) -> str:
     """Return SQL of inputs as `USES`, but over those dispatches alone that have all of them.
 
     Parameters
     ----------
-    per
-        What a subject is.
+    dispatches
+        SQL of `rocperf.metrics.sums.dispatches_sql`.
     names
         Names of counters by number; the query has them as ``$names``.
     formulas
@@ -39,7 +39,7 @@ def complete_uses_sql(per: Per, names: list[str], formulas: list[int]) -> str:
         else ""
     )
     return f"""
-        WITH d AS ({dispatches_sql(per)}),
+        WITH d AS ({dispatches}),
         names AS (
             SELECT unnest($names) AS counter, generate_subscripts($names, 1) - 1 AS c
         ), measured AS (

@@ -88,13 +88,24 @@ _TIMES = f"""
 """
 
 
-def dispatches_sql(per: Per) -> str:
-    """Return SQL of every dispatch: its subject ``s``, ``gpu`` and duration ``ns``."""
+def dispatches_sql(per: Per, kernels: Sequence[int] | None = None) -> str:
+    """Return SQL of dispatches: subject ``s``, ``gpu`` and duration ``ns``.
+
+    Parameters
+    ----------
+    per
+        What a subject is.
+    kernels
+        Ids of kernels, None for all.
+    """
+    chosen = "true"
+    if kernels is not None:
+        chosen = f"kernel_id IN ({', '.join(map(str, map(int, kernels))) or 'NULL'})"
     return f"""
         SELECT {_NUMBERS[per]} AS s, coalesce(g.gpu, 0) AS gpu, kernel_id, launch_id,
                d.run_id, d.dispatch_id,
                CASE WHEN end_ns > start_ns THEN (end_ns - start_ns)::DOUBLE END AS ns
-        FROM all_dispatches d LEFT JOIN {AGENTS} g USING (run_id, agent_id)
+        FROM all_dispatches d LEFT JOIN {AGENTS} g USING (run_id, agent_id) WHERE {chosen}
     """
 
 
@@ -149,7 +160,9 @@ def table(
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {parts}", values)
 
 
-def add_up(connection: duckdb.DuckDBPyConnection, names: Sequence[str], per: Per) -> None:
+def add_up(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str], per: Per, dispatches: str
+) -> None:
     """Add counters up into temporary tables, in one scan.
 
     ``CELLS``: ``total`` of ``n`` values, and the ``reason`` why some could not be used.
@@ -163,11 +176,13 @@ def add_up(connection: duckdb.DuckDBPyConnection, names: Sequence[str], per: Per
         the time that those dispatches took, nanoseconds.
     per
         What a subject is.
+    dispatches
+        SQL of `dispatches_sql`.
     """
     connection.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE {CELLS} AS
-        WITH d AS ({dispatches_sql(per)}),
+        WITH d AS ({dispatches}),
         names AS (
             SELECT counter, c FROM (
                 SELECT unnest($names) AS counter, generate_subscripts($names, 1) - 1 AS c
@@ -194,10 +209,10 @@ def add_up(connection: duckdb.DuckDBPyConnection, names: Sequence[str], per: Per
         FROM {CELLS} GROUP BY s, gpu, process, run
         """
     )
-    subjects = _SUBJECTS[per].replace("DISPATCHES", dispatches_sql(per))
+    subjects = _SUBJECTS[per].replace("DISPATCHES", dispatches)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {SUBJECTS} AS {subjects}")
     if TIME in names:
-        connection.execute(_TIMES.replace("DISPATCHES", dispatches_sql(per)))
+        connection.execute(_TIMES.replace("DISPATCHES", dispatches))
         connection.execute(
             f"INSERT INTO {CELLS} BY NAME SELECT s, gpu, process, run, {names.index(TIME)} AS c, "
             f"kernel_ns AS total, kernel_n AS n FROM {RUNS} WHERE kernel_ns > 0"

@@ -16,6 +16,7 @@ import polars as pl
 from rocperf.errors import BusyError, InputError, NothingError
 from rocperf.hardware import Gpu
 from rocperf.metrics.evaluate import evaluate
+from rocperf.metrics.evaluate import spread as dispersion
 from rocperf.model import Requires
 from rocperf.profile import lacking
 from rocperf.profile.region import restrict
@@ -164,7 +165,12 @@ class Profile:
         return rows.item(0, 0) if rows.height else None
 
     def metrics(
-        self, ids: Sequence[str], *, per: Literal["kernel", "dispatch"] = "kernel"
+        self,
+        ids: Sequence[str],
+        *,
+        per: Literal["kernel", "dispatch"] = "kernel",
+        kernels: Sequence[int] | None = None,
+        spread: bool = False,
     ) -> pl.DataFrame:
         """Evaluate metrics for every kernel or dispatch that has counters.
 
@@ -174,6 +180,11 @@ class Profile:
             Metric ids of the catalogue.
         per
             ``kernel`` for ratios of sums, ``dispatch`` for single launches.
+        kernels
+            Ids of kernels to look at; None for all.
+        spread
+            Also say how far single dispatches of a kernel lie apart: columns ``min``, ``mean``,
+            ``max`` and ``stdev`` of those that have a value, and ``dispatches``, their number.
 
         Returns
         -------
@@ -188,7 +199,12 @@ class Profile:
         MetricError
             If an id is unknown.
         """
-        return evaluate(self._connection, self.gpu_of, ids, per=per)
+        frame = evaluate(self._connection, self.gpu_of, ids, per=per, kernels=kernels)
+        if spread:
+            each = evaluate(self._connection, self.gpu_of, ids, per="dispatch", kernels=kernels)
+            on = ["kernel_id", "target", "metric"]
+            frame = frame.join(dispersion(each), on=on, how="left", maintain_order="left")
+        return frame
 
     @cached_property
     def id(self) -> str:
