@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rocperf.collect import passes
@@ -14,6 +14,8 @@ from rocperf.metrics import catalogue
 #: Plans that ROCm may refuse before the last one is tried as it is. A choice of ours: each
 #: refusal tells of one block at least, and few have counters in one plan.
 MOST_PLANS = 8
+#: Metrics that a warning names. A choice of ours.
+MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -41,23 +43,30 @@ class Chosen:
         """Say what is asked for and will not come."""
         found: list[str] = []
         if self.unmeasurable:
-            found.append(f"{target} has no counters for {', '.join(self.unmeasurable)}")
+            found.append(f"{target} has no counters for {_some(self.unmeasurable)}")
         if self.unlisted:
-            names = ", ".join(self.unlisted)
+            names = _some(self.unlisted)
             found.append(f"this ROCm lists no counters for {names}: {self.told} was asked")
         summed = dict.fromkeys(name for each in self.passes for name in each.summed)
         if summed:
             found.append(
-                f"{', '.join(summed)}: added up over several runs, and trusted when"
+                f"{_some(summed)}: added up over several runs, and trusted when"
                 f" {' and '.join(ANCHORS)} agree"
             )
         stitched = dict.fromkeys(n for p in self.passes for n in p.stitched if n not in summed)
         if stitched:
             found.append(
-                f"{', '.join(stitched)}: needs more counters than one run can hold; stitched"
+                f"{_some(stitched)}: needs more counters than one run can hold; stitched"
                 " together from several runs, and marked so"
             )
         return tuple(found)
+
+
+def _some(names: Iterable[str]) -> str:
+    """List names, and how many more there are."""
+    each = tuple(names)
+    more = f" and {len(each) - MOST_NAMED} more" if len(each) > MOST_NAMED else ""
+    return ", ".join(each[:MOST_NAMED]) + more
 
 
 def choose(metrics: Sequence[str], target: str, ask: Availability) -> Chosen:

@@ -49,7 +49,12 @@ def deepened(
             hint="choose kernels yourself: rocperf collect --kernels REGEX ./app",
         )
     had = measured(before, kernels, request.metrics)
-    chosen = choose([name for name in request.metrics if name not in had], before.target, ask)
+    wanted = [
+        name
+        for name in request.metrics
+        if name not in had and catalogue.metric(name).on(before.target)
+    ]
+    chosen = choose(wanted, before.target, ask)
     if not chosen.passes:
         raise NothingError(
             f"{request.resume} holds every metric that can be measured on {before.target} of the"

@@ -42,7 +42,7 @@ def describe(plan: Plan) -> str:
     lines = [
         f"{plan.profiler.path} ({plan.profiler.told}), GPU {plan.target}",
         f"The program runs {times}",
-        *(f"note: {text}" for text in plan.warnings),
+        *(line for text in plan.warnings for line in _wrapped(f"note: {text}")),
     ]
     done = len(plan.manifest.passes) - count
     if done:

@@ -68,7 +68,8 @@ def plan(
     counters_of
         Counters of a metric on a target.
     check
-        Whether counters fit into one run; by default the table of limits.
+        Whether counters fit into one run, where the table of limits allows it; by default all
+        that the table allows does.
     sums
         Whether a metric only adds counters up.
 
@@ -94,8 +95,7 @@ def plan(
         for need in _needs(name, pair(counters_of(name, target)), held)
     ]
     wanted = unpair(order)
-    least = limits.least_runs(wanted, target) if check is None else 1
-    bins = pack([each.counters for each in needs], held, least)
+    bins = pack([each.counters for each in needs], held, limits.least_runs(wanted, target))
     placed = _advanced(_by_value(bins, needs), held)
     return tuple(_pass_of(each, order, target, sums) for each in placed)
 

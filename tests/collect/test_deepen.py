@@ -14,6 +14,7 @@ from rocperf.collect import Plan, collect, describe
 from rocperf.collect.deepen import measured
 from rocperf.collect.manifest import Manifest, Record, read
 from rocperf.errors import InputError, NothingError
+from rocperf.metrics import catalogue
 from rocperf.profile import open_profile
 from rocperf.testing.standin import install, install_bindings
 
@@ -72,6 +73,15 @@ def test_they_join_the_profile_as_a_new_generation(run: Run) -> None:
             "SELECT kernel_id FROM kernels WHERE group_name = $name", {"name": CONFLICT}
         )
         assert found["kernel_id"].to_list() == [named]
+
+
+def test_what_the_gpu_cannot_measure_is_not_worth_a_word(run: Run) -> None:
+    run()
+
+    plan = deeper(run, CONFLICT, metrics=tuple(catalogue.metrics()))
+
+    assert len(plan.passes) > 3
+    assert not any("has no counters" in text for text in plan.warnings)
 
 
 def test_what_is_there_already_is_not_collected_again(run: Run) -> None:

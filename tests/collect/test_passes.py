@@ -250,3 +250,11 @@ def test_what_cannot_fit_is_said_before() -> None:
     assert Chosen(summed, "", (), ()).warnings("gfx942") == (
         "huge: added up over several runs, and trusted when SQ_WAVES and GRBM_GUI_ACTIVE agree",
     )
+
+
+def test_a_long_list_in_a_warning_is_cut() -> None:
+    names = tuple(f"m{n}" for n in range(11))
+
+    (text,) = Chosen((), "", names).warnings("gfx942")
+
+    assert text == "gfx942 has no counters for m0, m1, m2, m3, m4, m5, m6, m7 and 3 more"
