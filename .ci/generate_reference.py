@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reference_counters import counters_page
 from reference_hardware import glossary, gpus
 from reference_page import page as _page
 from reference_page import table as _table
@@ -56,6 +57,7 @@ def pages() -> dict[str, str]:
         "commands.md": commands(),
         "profile-tables.md": tables(),
         "metrics.md": catalogue(),
+        "counters.md": counters_page(),
         "analyses.md": analyses(),
         "gpus.md": gpus(),
         "glossary.md": glossary(),
@@ -180,7 +182,9 @@ three are never shown as 0.
 
 Of several formulas for a GPU the first whose counters were collected is used. A metric over
 several dispatches is the ratio of sums, not the mean of ratios. Names that begin with `hw.`
-are [figures of the GPU](../explanation/trust.md#figures-of-the-gpu).
+are [figures of the GPU](../explanation/trust.md#figures-of-the-gpu), the others
+[counters](counters.md). The last column says what a formula compares: counts, which hold for any
+kernel; cycles or time, which need dispatches of 50 µs or more.
 """
 
 
@@ -188,11 +192,14 @@ def catalogue() -> str:
     """Return the page of metrics."""
 
     def parts() -> Iterator[str]:
-        found = dict(sorted(metrics().items()))
-        rows = [(f"[{m.id}](#{m.id})", m.title, m.unit, _range(m)) for m in found.values()]
-        yield _table(("metric", "is", "unit", "range"), rows)
-        for metric in found.values():
-            yield _one_metric(metric)
+        sections: dict[str, list[Metric]] = {}
+        for metric in metrics().values():
+            sections.setdefault(metric.section, []).append(metric)
+        for section, found in sections.items():
+            rows = [(f"[{m.id}](#{m.id})", m.title, m.unit, _range(m)) for m in found]
+            yield f"**{section}**\n\n{_table(('metric', 'is', 'unit', 'range'), rows)}"
+        for found in sections.values():
+            yield from map(_one_metric, found)
 
     return _page("Metrics", _METRICS, parts())
 
