@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rocperf import engine
 from rocperf.engine import Stop
 from rocperf.errors import UsageError
+from rocperf.hardware import Gpu
 from rocperf.metrics.catalogue import metrics as known_metrics
 from rocperf.model import Completed, Outcome, RankedFinding, Severity
 from rocperf.plugin import AnalysisType, Plugins, configure
@@ -54,6 +55,11 @@ class Summary:
         Sum of kernel durations, nanoseconds; None when no duration is known.
     serialised
         True when times come from counter runs, which run one kernel at a time.
+    notes
+        What was odd in the data: severity, message and number of records; what is only told
+        (``info``) last.
+    source
+        What the user named, where that is not the profile but what it was read from.
     """
 
     path: str
@@ -70,6 +76,7 @@ class Summary:
     copies: int
     notes: tuple[tuple[str, str, int], ...]
     region: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,10 @@ def _rank(ranked: RankedFinding) -> tuple[int, int, str, str]:
 
 
 def profile_path(
-    paths: Sequence[Path], *, on_event: Callable[[object], None] | None = None
+    paths: Sequence[Path],
+    *,
+    salvage: bool = False,
+    on_event: Callable[[object], None] | None = None,
 ) -> Path:
     """Find the profile that is meant: the file itself, or raw output read into the cache.
 
@@ -102,6 +112,8 @@ def profile_path(
     ----------
     paths
         One profile, or profiler output.
+    salvage
+        Whether to keep what is complete of raw files that break off.
     on_event
         Told of progress and notes while raw output is read.
 
@@ -118,7 +130,7 @@ def profile_path(
         )
     from rocperf.ingest.load import cached_profile
 
-    return cached_profile(paths, on_event=on_event)
+    return cached_profile(paths, salvage=salvage, on_event=on_event)
 
 
 def installed(files: Sequence[Path] = ()) -> Plugins:
@@ -258,21 +270,28 @@ def summarise(profile: Profile, path: Path, region: str | None = None) -> Summar
     ).row(0, named=True)
     notes = profile.sql(
         "SELECT severity, message, coalesce(rows, 1)::BIGINT AS rows FROM notes"
-        " WHERE severity <> 'info' ORDER BY severity, code, message"
+        " ORDER BY severity = 'info', severity, code, message"
     )
     # What the trace says of a GPU and cannot be, or is unlike other GPUs of its kind.
     told = dict.fromkeys(("warning", note, 1) for gpu in profile.gpus for note in gpu.notes)
     return Summary(
         path=str(path),
         id=profile.id,
-        gpus=tuple(dict.fromkeys(f"{g.product or 'GPU'} ({g.target})" for g in profile.gpus)),
+        gpus=tuple(dict.fromkeys(filter(None, map(_gpu_name, profile.gpus)))),
         wall_ns=profile.wall_ns,
         kernel_ns=profile.kernel_ns,
         serialised=profile.serialised,
-        notes=(*notes.iter_rows(), *told),
+        notes=tuple(sorted((*notes.iter_rows(), *told), key=lambda note: note[0] == "info")),
         region=region,
         **row,
     )
+
+
+def _gpu_name(gpu: Gpu) -> str:
+    """Name a GPU as far as the trace does; empty where it does not."""
+    if gpu.product and gpu.target:
+        return f"{gpu.product} ({gpu.target})"
+    return gpu.product or gpu.target or ""
 
 
 def _short_names(profile: Profile) -> dict[str, str]:

@@ -95,7 +95,8 @@ class Coalescing(rocperf.Analysis[CoalescingOptions]):
             "through LDS.",
             saves_ns=saving(profile, kernel.total_ns, 1 - IDEAL_LINES / lines),
             reasoning=f"With {IDEAL_LINES} instead of {lines:.0f} lines an instruction, memory "
-            f"traffic falls to {IDEAL_LINES / lines:.1%}; at best the kernel's time does, too.",
+            f"traffic falls to {100 * IDEAL_LINES / lines:.1f} %; at best the kernel's time does, "
+            "too.",
             confidence=confidence,
             doubts=doubts,
             evidence=self._evidence(kernel, values),

@@ -69,7 +69,7 @@ def grid_finding(
     elif late:
         part = 1 - filled.tail_efficiency
         rule, what = "tail", f"its {groups:,} workgroups run in {filled.rounds} rounds that are "
-        what += f"{filled.tail_efficiency:.0%} full"
+        what += f"{filled.tail_efficiency * 100:.0f} % full"
         advice = (
             f"Choose a grid near a multiple of {filled.resident:,} workgroups, or loop over the "
             "grid with that many."
@@ -87,8 +87,8 @@ def grid_finding(
         title=f"{kernel.name}: {what}",
         advice=advice,
         saves_ns=saving(profile, kernel.total_ns, part),
-        reasoning=f"The same work, spread evenly over every compute unit, takes {1 - part:.1%} of "
-        "the time at best.",
+        reasoning=f"The same work, spread evenly over every compute unit, takes "
+        f"{100 - 100 * part:.1f} % of the time at best.",
         confidence="low" if brief or told.confidence == "low" else "medium",
         doubts=tuple(doubts),
         evidence=(

@@ -80,7 +80,7 @@ def judged(
         if metric in deciding:
             decided |= state in ("value", "not applicable")
             if state == "not trustworthy":
-                refused.append(f"{metric} is not trustworthy: {row['reason']}")
+                refused.append(f"a trustworthy {metric}: {row['reason']}")
     if refused and not decided:
         raise UnjudgedError("; ".join(_once(refused)))
     return found

@@ -114,7 +114,7 @@ def _slow(row: dict[str, Any], subject: Subject, rate: float, best: Best, saves:
     return Finding(
         rule="memcpy-bandwidth/slow",
         subject=subject,
-        title=f"{_what(row)} at {rate:.1f} GB/s; {best.name} does {best.rate / 1e9:.0f}",
+        title=f"{_what(row)} at {rate:.1f} GB/s; {best.name} does {best.rate / 1e9:.0f} GB/s",
         advice=best.advice,
         saves_ns=saves,
         reasoning=f"At {best.rate / 1e9:.0f} GB/s the same bytes would take {saves / 1e6:.3g} ms "
@@ -161,9 +161,9 @@ def _evidence(row: dict[str, Any], rate: float, best: Best | None) -> tuple[Meas
 
 
 def _what(row: dict[str, Any]) -> str:
-    """Say what was copied, such as ``24 copies (12 a call) from host to GPU run``."""
+    """Say what was copied, such as ``24 copies (12 for each call) from host to GPU run``."""
     staged = _copies_per_call(row)
-    calls = f" ({staged:.0f} a call)" if staged else ""
+    calls = f" ({staged:.0f} for each call)" if staged else ""
     words = WORDS[row["direction"]]
     if row["copies"] == 1:
         return f"1 copy from {words} runs"

@@ -117,6 +117,8 @@ def _resources(
 def _doubts(told: Reported, now: Occupancy, limiter: str, *, measured: bool) -> Iterator[str]:
     if not measured:
         yield "whether it waits enough to gain was not measured"
+    else:
+        yield "that its waves wait is told from idle vector ALUs alone"
     for caveat in told.caveats:
         yield caveat.text
     if now.vgpr_may_be_padded:
@@ -160,7 +162,7 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
             gpu = profile.gpu_of(row["run_id"], row["agent_id"])
             if gpu is None or gpu.facts is None:
                 which = gpu.target if gpu is not None and gpu.target else "not recorded"
-                refused = refused or f"registers and LDS of the GPU ({which}) are not known"
+                refused = refused or f"registers and LDS of the GPU ({which}), which are not known"
                 continue
             told = _resources(gpu.facts, row, halved, waves)
             if told.resources is None:
@@ -233,7 +235,8 @@ class OccupancyLimits(rocperf.Analysis[OccupancyOptions]):
             advice=f"To reach {step.waves_per_simd:g} waves a SIMD bring {changes}: {edit}.",
             saves_ns=saving(profile, kernel.total_ns, part),
             reasoning=f"A kernel that only waits gets faster as more waves fit: from "
-            f"{now.occupancy:.1%} to {best.occupancy:.1%}, at most {part:.0%} of its time.",
+            f"{now.occupancy * 100:.1f} % to {best.occupancy * 100:.1f} %, at most "
+            f"{part * 100:.0f} % of its time.",
             confidence="low" if busy is None or told.confidence == "low" else "medium",
             doubts=tuple(_doubts(told, now, limiter, measured=busy is not None)),
             evidence=(*measures, Query("launches", GRID_EVIDENCE, {"kernel_id": kernel.kernel_id})),

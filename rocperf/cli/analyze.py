@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ GATES = ("minor", "major", "critical")
 
 def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     """Declare the verb."""
+    from rocperf.cli.ingest import salvaging
+
     verb = verbs.add_parser(
         "analyze",
         parents=[shared],
@@ -25,6 +29,7 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--fail-on", choices=GATES, metavar="SEVERITY", help="exit 1 at minor, major or critical"
     )
+    salvaging(verb)
     verb.set_defaults(run=run)
 
 
@@ -60,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     progress = Progress(quiet=arguments.quiet)
     path = pipeline.profile_path(
-        arguments.paths, on_event=lambda event: show_event(progress, event, verbose=True)
+        arguments.paths,
+        salvage=arguments.salvage,
+        on_event=lambda event: show_event(progress, event, verbose=arguments.verbose),
     )
     progress.clear()
     result = pipeline.analyze(
@@ -69,8 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
         on_outcome=lambda name: progress.show(f"analysing: {name}"),
     )
     progress.clear()
+    if path not in arguments.paths:
+        result = replace(result, summary=replace(result.summary, source=named(arguments.paths)))
     print_result(result, arguments)
     return gate(result, arguments.fail_on)
+
+
+def named(paths: Sequence[Path]) -> str:
+    """Name raw output as the user did: its profile in the cache means nothing to a person."""
+    return ", ".join(map(str, paths))
 
 
 def chosen(arguments: argparse.Namespace) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     """Declare the verb."""
     from rocperf.cli.analyze import selection
+    from rocperf.cli.ingest import salvaging
 
     verb = verbs.add_parser(
         "view",
@@ -20,23 +21,27 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("paths", nargs="+", type=Path, metavar="FILE", help="profile or raw output")
     selection(verb)
+    salvaging(verb)
     verb.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Open the screen; without a terminal, say what to do instead."""
     from rocperf import pipeline
-    from rocperf.cli.analyze import chosen
+    from rocperf.cli.analyze import chosen, named
     from rocperf.cli.ingest import show_event
     from rocperf.cli.progress import Progress
 
     need_terminal()
     progress = Progress(quiet=arguments.quiet)
     path = pipeline.profile_path(
-        arguments.paths, on_event=lambda event: show_event(progress, event)
+        arguments.paths,
+        salvage=arguments.salvage,
+        on_event=lambda event: show_event(progress, event),
     )
     progress.clear()
-    show(path, chosen(arguments))
+    source = None if path in arguments.paths else named(arguments.paths)
+    show(path, chosen(arguments), source)
     return 0
 
 
@@ -50,7 +55,7 @@ def need_terminal() -> None:
         )
 
 
-def show(path: Path, selection: Any) -> None:
+def show(path: Path, selection: Any, source: str | None = None) -> None:
     """Open the screen on a profile; analyses run behind it."""
     from rocperf import pipeline
     from rocperf.tui import run_view
@@ -60,4 +65,5 @@ def show(path: Path, selection: Any) -> None:
         None,
         lambda stop: pipeline.analyze(path, selection, stop=stop).outcomes,
         region=selection.region,
+        source=source,
     )

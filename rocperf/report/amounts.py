@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 _TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
@@ -23,8 +25,38 @@ def size(count: int) -> str:
 
 
 def share(part: float) -> str:
-    """Write a share of 0 to 1 in per cent."""
-    return f"{part * 100:.1f} %"
+    """Write a share of 0 to 1 in per cent; one too small for a digit reads so, not as none."""
+    return "under 0.1 %" if 0 < part < 0.0005 else f"{part * 100:.1f} %"
+
+
+def amount(value: float | str, unit: str = "") -> str:
+    """Write a measured value with its unit, in no more digits than it deserves.
+
+    Bytes and nanoseconds get a unit that fits; whole numbers keep their digits, others get four.
+    """
+    if isinstance(value, str):
+        return f"{value} {unit}".rstrip()
+    if unit in ("B", "ns") and value >= 0:
+        return size(round(value)) if unit == "B" else duration(round(value))
+    whole = isinstance(value, int) or (value == round(value) and abs(value) < 1e15)
+    digits = 0 if whole or abs(value) >= 1000 else 3 - _magnitude(value)
+    return f"{value:,.{digits}f} {unit}".rstrip()
+
+
+def count(number: int, noun: str) -> str:
+    """Write how many of something there are: ``1 run``, ``2 copies``, ``3 dispatches``."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith(("ch", "s")):
+        return f"{number:,} {noun}es"
+    if noun.endswith("y") and noun[-2:] not in ("ay", "ey", "oy"):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}s"
+
+
+def _magnitude(value: float) -> int:
+    """Return the power of ten of a value below 1000; what is tiny counts as 10**-6."""
+    return math.floor(math.log10(max(abs(value), 1e-6)))
 
 
 def _three(value: float) -> str:

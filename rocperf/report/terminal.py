@@ -5,13 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len, set_cell_size
 
-from rocperf.model import Failed, Finding, Measure, Outcome, RankedFinding, Severity, Skipped
-from rocperf.report.amounts import duration, share
+from rocperf.model import (
+    SEVERITY_BOUNDS,
+    Failed,
+    Finding,
+    Measure,
+    Outcome,
+    RankedFinding,
+    Severity,
+    Skipped,
+)
+from rocperf.report.amounts import amount, count, duration, share
 from rocperf.report.visible import visible
 
 if TYPE_CHECKING:
@@ -75,10 +85,10 @@ def render_text(result: Result, look: Look | None = None) -> str:
 
 def _header(summary: Summary, look: Look) -> list[str]:
     gpus = ", ".join(summary.gpus) or "GPU unknown"
-    runs = f"{summary.runs} run{'s' if summary.runs != 1 else ''}"
+    runs = count(summary.runs, "run")
     if summary.counter_runs:
         runs += f" ({summary.counter_runs} with counters)"
-    first = f"{summary.path} · {gpus} · {runs}"
+    first = f"{summary.source or summary.path} · {gpus} · {runs}"
     facts: list[str] = []
     if summary.region:
         facts.append(f"inside {summary.region}")
@@ -86,9 +96,10 @@ def _header(summary: Summary, look: Look) -> list[str]:
         facts.append(f"wall {duration(summary.wall_ns)}")
     if summary.kernel_ns is not None:
         facts.append(f"kernels {duration(summary.kernel_ns)}")
-    facts.append(f"{summary.dispatches:,} dispatches of {summary.kernels:,} kernels")
+    of = f" of {count(summary.kernels, 'kernel')}" if summary.kernels else ""
+    facts.append(count(summary.dispatches, "dispatch") + of)
     if summary.copies:
-        facts.append(f"{summary.copies:,} copies")
+        facts.append(count(summary.copies, "copy"))
     lines = [look.paint(line, "1") for line in _wrap(first, look.width)]
     lines += _wrap(" · ".join(facts), look.width)
     if summary.serialised:
@@ -99,48 +110,81 @@ def _header(summary: Summary, look: Look) -> list[str]:
 
 def _findings(result: Result, look: Look) -> list[str]:
     findings = result.findings
+    judged = [o for o in result.outcomes if not isinstance(o, Skipped | Failed)]
     if not findings:
-        judged = [o for o in result.outcomes if not isinstance(o, Skipped | Failed)]
         if not judged:
             return ["No analysis could judge this profile."]
         names = ", ".join(result.titles.get(o.analysis, o.analysis) for o in judged)
-        return _wrap(f"Nothing to report from {len(judged)} analyses: {names}.", look.width)
-    shown = findings if look.everything else findings[:FIRST_SCREEN]
+        those = "1 analysis" if len(judged) == 1 else f"{len(judged)} analyses"
+        return _wrap(f"Nothing to report from {those}: {names}.", look.width)
     lines: list[str] = []
-    for number, ranked in enumerate(shown, 1):
-        lines += [*_finding(number, ranked, result, look), ""]
-    if len(shown) < len(findings):
-        lines += [f"… and {len(findings) - len(shown)} more: add --all", ""]
+    timed = result.summary.wall_ns and not result.summary.serialised
+    if timed and all(each.severity is Severity.INFO for each in findings):
+        lines += [f"Nothing costs more than {SEVERITY_BOUNDS[0] * 100:.0f} % of the wall time.", ""]
+    groups = [(each,) for each in findings] if look.everything else one_cause(findings)
+    shown = groups if look.everything else groups[:FIRST_SCREEN]
+    for number, (first, *others) in enumerate(shown, 1):
+        lines += _finding(number, first, result, look)
+        for other in others:
+            text = f"also {other.finding.rule}: {other.finding.title}"
+            lines += _wrap(text, look.width, "    ", "      ")
+        lines.append("")
+    rest = len(findings) - sum(map(len, shown))
+    if rest:
+        lines += [f"… and {rest} more: add --all", ""]
     return lines[:-1]
+
+
+def one_cause(findings: Sequence[RankedFinding]) -> list[tuple[RankedFinding, ...]]:
+    """Group findings that have one root cause, so that a screen says it once.
+
+    Findings about the same copies, or about the idle time of the same GPU, are about the same
+    time: the largest stands for them. Those about a kernel are apart, since each asks for an
+    edit of its own.
+
+    Parameters
+    ----------
+    findings
+        Ranked, the first one first.
+
+    Returns
+    -------
+    list of tuple
+        Groups, ranked by their first.
+    """
+    groups: dict[tuple[str, str], list[RankedFinding]] = {}
+    for ranked in findings:
+        subject = ranked.finding.subject
+        merged = subject.kind == "copy"
+        key = (subject.kind, subject.name) if merged else (ranked.finding.rule, subject.name)
+        groups.setdefault(key, []).append(ranked)
+    return [tuple(group) for group in groups.values()]
 
 
 def _finding(number: int, ranked: RankedFinding, result: Result, look: Look) -> list[str]:
     finding = ranked.finding
-    saving = "saving not bounded"
-    if finding.saves_ns is not None:
-        part = f", {share(ranked.share)}" if ranked.share is not None else ""
-        saving = f"saves at most {duration(finding.saves_ns)}{part}"
     word = ranked.severity.word.upper()
-    head = f"{number:2}. {look.paint(word, _COLOURS[ranked.severity])} · {saving} · {finding.rule}"
-    if finding.confidence != "high":
-        head += f" · {finding.confidence} confidence"
-    lines = [head]
+    head = f"{number:2}. {word} · {saving(ranked, result.summary)} · {finding.rule}"
+    first, *more = _wrap(head, look.width, rest="    ")
+    lines = [first.replace(word, look.paint(word, _COLOURS[ranked.severity]), 1), *more]
     lines += _wrap(shorten(finding.title, finding, result.short_names), look.width, "    ")
-    lines += _wrap(f"→ {finding.advice}", look.width, "    ", "      ")
+    if ranked.severity is not Severity.INFO or look.everything or look.verbose:
+        lines += _wrap(f"→ {finding.advice}", look.width, "    ", "      ")
+    if finding.confidence != "high":
+        doubts = finding.doubts if look.verbose else finding.doubts[:1]
+        why = f": {'; '.join(doubts)}" if doubts else ""
+        lines += _wrap(f"{finding.confidence} confidence{why}", look.width, "    ", "      ")
     if look.verbose:
         lines += _evidence(finding, look)
     return lines
 
 
 def _evidence(finding: Finding, look: Look) -> list[str]:
-    lines = _wrap(f"why this bound: {finding.reasoning}", look.width, "      ")
-    for doubt in finding.doubts:
-        lines += _wrap(f"doubt: {doubt}", look.width, "      ")
+    bound = "why no bound" if finding.saves_ns is None else "why this bound"
+    lines = _wrap(f"{bound}: {finding.reasoning}", look.width, "      ")
     for item in finding.evidence:
         if isinstance(item, Measure):
-            value = f"{item.value:,.6g}" if isinstance(item.value, int | float) else item.value
-            limit = f" (limit {item.limit:,.6g})" if item.limit is not None else ""
-            lines += _wrap(f"{item.name}: {value} {item.unit}{limit}", look.width, "      ")
+            lines += _wrap(f"{item.name}: {measured(item)}", look.width, "      ")
         else:
             lines += _wrap(f"ask again: {item.label} (SQL in --format json)", look.width, "      ")
     if finding.command:
@@ -150,28 +194,73 @@ def _evidence(finding: Finding, look: Look) -> list[str]:
 
 def _unjudged(outcomes: tuple[Outcome, ...], look: Look) -> list[str]:
     lines: list[str] = []
+    for skipped in alike(outcomes):
+        text = f"{skipped.analysis}: needs {'; '.join(skipped.missing)}"
+        lines += _wrap(text, look.width, "  ", "    ")
+        if skipped.command:
+            lines += _wrap(skipped.command, look.width, "    $ ", "      ")
     for outcome in outcomes:
-        if isinstance(outcome, Skipped):
-            text = f"{outcome.analysis}: needs {'; '.join(outcome.missing)}"
-            lines += _wrap(text, look.width, "  ", "    ")
-            if outcome.command:
-                lines += _wrap(outcome.command, look.width, "    $ ", "      ")
-        elif isinstance(outcome, Failed):
+        if isinstance(outcome, Failed):
             text = f"{outcome.analysis}: failed: {outcome.error}"
             lines += _wrap(text, look.width, "  ", "    ")
     return ["", "Could not be judged:", *lines] if lines else []
 
 
+def alike(outcomes: Sequence[Outcome]) -> list[Skipped]:
+    """Join analyses that lack the same, with one command for all of them.
+
+    Returns
+    -------
+    list of Skipped
+        Names are joined by commas, as ``rocperf collect --for`` takes them.
+    """
+    groups: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
+    for outcome in outcomes:
+        if isinstance(outcome, Skipped):
+            command = outcome.command
+            if command is not None:
+                command = command.replace(f"--for {outcome.analysis} ", "--for \0 ", 1)
+            groups.setdefault((outcome.missing, command), []).append(outcome.analysis)
+    return [
+        Skipped(", ".join(names), missing, command and command.replace("\0", ",".join(names)))
+        for (missing, command), names in groups.items()
+    ]
+
+
 def _notes(summary: Summary, look: Look) -> list[str]:
-    if not summary.notes:
+    # What is only told, such as a file that sums up others, is for those who ask for more.
+    notes = [note for note in summary.notes if look.verbose or note[0] != "info"]
+    if not notes:
         return []
-    lines = ["", f"Data quality: {len(summary.notes)} note{'s' if len(summary.notes) > 1 else ''}"]
-    shown = summary.notes if look.everything or look.verbose else summary.notes[:3]
+    lines = ["", f"Data quality: {count(len(notes), 'note')}"]
+    shown = notes if look.everything or look.verbose else notes[:3]
     for severity, message, _ in shown:
         lines += _wrap(f"{severity}: {message}", look.width, "  ", "    ")
-    if len(shown) < len(summary.notes):
+    if len(shown) < len(notes):
         lines.append("  … add -v for all")
     return lines
+
+
+def saving(ranked: RankedFinding, summary: Summary | None = None) -> str:
+    """Say what fixing it could save, and of what that is a share; or that it has no bound."""
+    saves = ranked.finding.saves_ns
+    if saves is None:
+        return "saving not bounded"
+    part = ""
+    if ranked.share is not None:
+        serialised = summary is not None and (summary.serialised or not summary.wall_ns)
+        of = "" if summary is None else " of kernel time" if serialised else " of wall"
+        part = f", {share(ranked.share)}{of}"
+    return f"saves at most {duration(saves)}{part}"
+
+
+def measured(measure: Measure) -> str:
+    """Write a measure's value with its unit, and what it is held against."""
+    limit = ""
+    if measure.limit is not None:
+        unit = measure.unit if measure.unit in ("B", "ns") else ""
+        limit = f" (limit {amount(measure.limit, unit)})"
+    return f"{amount(measure.value, measure.unit)}{limit}"
 
 
 def shorten(text: str, finding: Finding, short_names: dict[str, str]) -> str:

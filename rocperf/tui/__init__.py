@@ -18,6 +18,7 @@ def run_view(
     load: Callable[[Stop], Sequence[Outcome]],
     *,
     region: str | None = None,
+    source: str | None = None,
 ) -> None:
     """Open the screen on a profile and return when it is closed.
 
@@ -32,5 +33,7 @@ def run_view(
         Called in a thread of its own, at most once.
     region
         Message of the roctx range that `load` looks inside of; kernels are limited to it too.
+    source
+        What the profile was read from, where the user named that; shown in its stead.
     """
-    ViewApp(path, outcomes, load, region=region).run()
+    ViewApp(path, outcomes, load, region=region, source=source).run()

@@ -21,7 +21,7 @@ class ViewApp(App[None]):
 
     Parameters
     ----------
-    path, outcomes, load, region
+    path, outcomes, load, region, source
         As for `rocperf.tui.run_view`.
     """
 
@@ -36,11 +36,12 @@ class ViewApp(App[None]):
         load: Callable[[Stop], Sequence[Outcome]],
         *,
         region: str | None = None,
+        source: str | None = None,
     ) -> None:
         super().__init__()
         self._stop = Stop()
         self._main = MainScreen(path, outcomes, lambda: load(self._stop), region, self._stop)
-        self.sub_title = visible(path.name)
+        self.sub_title = visible(source or path.name)
 
     def get_default_screen(self) -> Screen[Any]:
         """Begin on the findings."""

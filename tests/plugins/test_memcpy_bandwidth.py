@@ -48,7 +48,7 @@ def test_a_slow_copy_is_held_against_the_products_link() -> None:
     [finding] = found(trace.profile())
     assert finding.rule == "memcpy-bandwidth/slow"
     assert "13.4 GB/s" in finding.title
-    assert "PCIe Gen5 x16 does 56" in finding.title
+    assert "PCIe Gen5 x16 does 56 GB/s" in finding.title
     assert "hipHostMalloc" in finding.advice
     # 268,435,456 B at 56 GB/s take 4,793,490 ns.
     assert finding.saves_ns == pytest.approx(20_000_000 - 4_793_490, rel=0.01)

@@ -160,7 +160,7 @@ def test_the_tail_of_a_few_rounds() -> None:
     columns = {"vgpr": 128, "grid_size": 256 * 1300}
     [finding] = one(**columns)
     assert finding.rule == "occupancy/tail"
-    assert "in 2 rounds that are 53% full" in finding.title
+    assert "in 2 rounds that are 53 % full" in finding.title
     assert finding.saves_ns == pytest.approx(ms(5) * (1 - 1300 / 2432), abs=1)
     assert one(**columns | {"grid_size": 256 * 2400}) == []
 

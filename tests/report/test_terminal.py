@@ -19,7 +19,7 @@ from rocperf.model import (
     Subject,
 )
 from rocperf.pipeline import Result, Summary
-from rocperf.report.amounts import duration, share, size
+from rocperf.report.amounts import amount, count, duration, share, size
 from rocperf.report.terminal import Look, render_text
 
 SUMMARY = Summary(
@@ -69,7 +69,7 @@ def test_the_worst_comes_first_with_its_saving_and_share() -> None:
         )
     )
     assert text.index("big reads") < text.index("small reads")
-    assert "CRITICAL · saves at most 3.00 ms, 30.0 %" in text
+    assert "CRITICAL · saves at most 3.00 ms, 30.0 % of wall · coalescing/strided" in text
     assert "→ Let neighbouring lanes" in text
 
 
@@ -101,8 +101,54 @@ def test_what_could_not_be_judged_comes_with_its_command() -> None:
     assert "mine: failed: ValueError: no" in text
 
 
+def test_analyses_that_lack_the_same_are_named_together_with_one_command() -> None:
+    lacks = ("rows in copies",)
+    text = render_text(
+        result(
+            outcomes=(
+                Skipped("small-copies", lacks, "rocperf collect --for small-copies -- ./app x"),
+                Skipped("occupancy", ("registers",), "rocperf collect --for occupancy -- ./app x"),
+                Skipped("copy-overlap", lacks, "rocperf collect --for copy-overlap -- ./app x"),
+            )
+        )
+    )
+    assert "small-copies, copy-overlap: needs rows in copies" in text
+    assert "$ rocperf collect --for small-copies,copy-overlap -- ./app x" in text
+    assert "$ rocperf collect --for occupancy -- ./app x" in text
+
+
+def test_findings_about_the_same_copies_are_said_once() -> None:
+    subject = Subject("copy", "host to GPU, agent 0 to 1")
+    slow = ranked("x", 3_000_000, Severity.CRITICAL, rule="a/slow", subject=subject)
+    staged = ranked("x", 2_000_000, Severity.MAJOR, rule="b/staged", subject=subject, title="S")
+    other = ranked("k", 1_000_000, Severity.MAJOR)
+    text = render_text(result(slow, staged, other))
+    assert " 1. CRITICAL" in text
+    assert "    also b/staged: S" in text
+    assert " 2. MAJOR · saves at most 1.00 ms" in text
+    assert " 3. " not in text
+    every = render_text(result(slow, staged, other), Look(everything=True))
+    assert " 3. " in every
+    assert "also" not in every
+
+
+def test_findings_about_one_kernel_stay_apart() -> None:
+    one = ranked("k", 3_000_000, Severity.CRITICAL)
+    two = ranked("k", 2_000_000, Severity.MAJOR, rule="occupancy/vgpr")
+    assert " 2. MAJOR" in render_text(result(one, two))
+
+
+def test_a_healthy_program_is_called_so_and_what_is_left_is_short() -> None:
+    text = render_text(result(ranked("k", 100_000, Severity.INFO)))
+    assert "Nothing costs more than 2 % of the wall time." in text
+    assert "k reads 64 lines" in text
+    assert "→" not in text
+    loud = render_text(result(ranked("k", 300_000, Severity.MINOR)))
+    assert "Nothing costs more" not in loud
+
+
 def test_a_profile_without_findings_says_what_looked() -> None:
-    assert "Nothing to report from 1 analyses: Coalesced access." in render_text(result())
+    assert "Nothing to report from 1 analysis: Coalesced access." in render_text(result())
 
 
 def test_nothing_judged_is_not_called_healthy() -> None:
@@ -151,3 +197,75 @@ def test_amounts_have_three_digits_and_a_unit() -> None:
     assert size(33_554_432) == "32.0 MiB"
     assert size(1_574_502_400) == "1.47 GiB"
     assert share(0.9394) == "93.9 %"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "written"),
+    [
+        (93.9394, "%", "93.94 %"),
+        (8.99193, "%", "8.992 %"),
+        (0.515, "cycles", "0.5150 cycles"),
+        (64.0, "lines", "64 lines"),
+        (201_326_592, "B", "192 MiB"),
+        (6144.0, "B", "6.00 KiB"),
+        (1500.0, "ns", "1.50 µs"),
+        (123_456.78, "rows/s", "123,457 rows/s"),
+        (0, "", "0"),
+        (-2.5, "", "-2.500"),
+        ("as it came", "", "as it came"),
+    ],
+)
+def test_a_measured_value_has_a_unit_and_no_more_digits_than_it_deserves(
+    value: float | str, unit: str, written: str
+) -> None:
+    assert amount(value, unit) == written
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "written"),
+    [
+        (1, "dispatch", "1 dispatch"),
+        (1200, "dispatch", "1,200 dispatches"),
+        (2, "copy", "2 copies"),
+        (0, "run", "0 runs"),
+        (3, "day", "3 days"),
+    ],
+)
+def test_one_is_not_written_as_several(number: int, noun: str, written: str) -> None:
+    assert count(number, noun) == written
+
+
+def test_a_share_too_small_for_a_digit_is_not_written_as_none() -> None:
+    assert share(0.0001) == "under 0.1 %"
+    assert share(0.0) == "0.0 %"
+    assert share(0.0005) == "0.1 %"
+
+
+def test_without_a_timing_run_a_saving_is_a_share_of_kernel_time() -> None:
+    base = result(ranked("k", 3_000_000, Severity.CRITICAL))
+    text = render_text(replace(base, summary=replace(SUMMARY, serialised=True, wall_ns=None)))
+    assert "saves at most 3.00 ms, 30.0 % of kernel time" in text
+
+
+def test_less_than_high_confidence_says_why() -> None:
+    more = {"confidence": "medium", "doubts": ("it may not wait", "it may be padded")}
+    doubtful = result(ranked("k", 300_000, Severity.MINOR, **more))
+    assert "    medium confidence: it may not wait\n" in render_text(doubtful)
+    loud = render_text(doubtful, Look(verbose=True, width=120))
+    assert "    medium confidence: it may not wait; it may be padded\n" in loud
+
+
+def test_what_is_only_told_is_kept_for_those_who_ask_for_more() -> None:
+    notes = (("warning", "rows were odd", 2), ("info", "a file sums up others", 1))
+    base = result(ranked("k", 300_000, Severity.MINOR))
+    noted = replace(base, summary=replace(SUMMARY, notes=notes))
+    assert "Data quality: 1 note\n  warning: rows were odd\n" in render_text(noted)
+    assert "sums up" not in render_text(noted)
+    assert "  info: a file sums up others\n" in render_text(noted, Look(verbose=True))
+
+
+def test_raw_output_is_named_as_the_user_did() -> None:
+    base = result(ranked("k", 5, Severity.INFO))
+    text = render_text(replace(base, summary=replace(SUMMARY, source="traces/run1")))
+    assert text.startswith("traces/run1 · ")
+    assert "app.rocperf" not in text

@@ -51,6 +51,7 @@ def profile(tmp_path: Path) -> Path:
             "end_ns": [2000, 3000, 4000, 5000],  # the last one ends before it starts
         }
         store.append("all_dispatches", pl.DataFrame(rows))
+        store.note("info", "sums-up", "y.csv only sums up what is read elsewhere")
         store.note("warning", "odd-rows", "2 rows of [bold]x.csv have\x07 no end", rows=2)
         store.commit()
     return path

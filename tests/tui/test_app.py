@@ -68,9 +68,9 @@ async def test_findings_are_ranked_and_the_first_is_shown_in_full(
         ]
         assert rows[1][2:] == ["copy", "coalescing/uncoalesced", "copy touches 64 lines"]
         detail = text_of(pilot.app, "detail")
-        assert "!!! CRITICAL · saves at most 4.00 µs (50.0 %) · high confidence" in detail
+        assert "!!! CRITICAL · saves at most 4.00 µs, 50.0 % of wall · high confidence" in detail
         assert "[@click=app.quit]gemm[/] \\x1b[31m<int>\\u202e touches 64 lines" in detail
-        assert "lines per access  64 lines  (limit 24)" in detail
+        assert "lines per access  64 lines (limit 24)" in detail
         assert "dispatches        12,345\n" in detail
         assert "counters: SELECT * FROM counters WHERE kernel = $name\n  $name = '[b]x'" in detail
         assert "Next: $ rocperf collect --for coalescing -- ./app" in detail
@@ -137,6 +137,8 @@ async def test_what_was_not_judged_says_what_to_run_and_notes_follow(opened: Ope
         )
         assert "mine: failed: ZeroDivisionError: [/] division\\x1b[0m" in text
         assert "warning: 2 rows of [bold]x.csv have\\x07 no end (2 records)" in text
+        # What is only told can be read, too, after what is odd.
+        assert text.endswith("\ninfo: y.csv only sums up what is read elsewhere\n")
 
 
 async def test_the_search_filters_findings_and_kernels_and_takes_brackets(opened: Opened) -> None:

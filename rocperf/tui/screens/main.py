@@ -172,7 +172,8 @@ class MainScreen(Screen[None]):
     def _show_detail(self, event: FindingsTable.RowHighlighted) -> None:
         if event.row_key.value is not None:
             names = self._overview.short_names if self._overview else {}
-            text = detail_text(self._ranked[int(event.row_key.value)], names)
+            summary = self._overview.summary if self._overview else None
+            text = detail_text(self._ranked[int(event.row_key.value)], names, summary)
             self.query_one("#detail", Reading).show(text)
 
     @on(Input.Changed, "#search")

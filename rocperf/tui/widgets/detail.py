@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from rich.text import Text
 
 from rocperf.model import Finding, Measure, Query, RankedFinding
-from rocperf.report.amounts import duration, share
-from rocperf.report.terminal import shorten
+from rocperf.pipeline import Summary
+from rocperf.report.terminal import measured, saving, shorten
 from rocperf.report.visible import visible
 from rocperf.tui.severity import STYLES, label
 
@@ -27,7 +27,11 @@ def clip(text: str, most: int) -> str:
     return safe if len(safe) <= most else safe[: most - 1] + "…"
 
 
-def detail_text(ranked: RankedFinding, short_names: Mapping[str, str] | None = None) -> Text:
+def detail_text(
+    ranked: RankedFinding,
+    short_names: Mapping[str, str] | None = None,
+    summary: Summary | None = None,
+) -> Text:
     """Return a finding in full.
 
     Parameters
@@ -36,11 +40,13 @@ def detail_text(ranked: RankedFinding, short_names: Mapping[str, str] | None = N
         The finding.
     short_names
         Full kernel names to those that its title is to use.
+    summary
+        Of the profile, which says what a saving is a share of; None while it is being read.
     """
     finding = ranked.finding
     text = Text()
     text.append(label(ranked.severity).upper(), STYLES[ranked.severity])
-    text.append(f" · {saving(ranked)} · {finding.confidence} confidence\n")
+    text.append(f" · {saving(ranked, summary)} · {finding.confidence} confidence\n")
     title = shorten(finding.title, finding, dict(short_names or {}))
     _part(text, "What", clip(title, MOST_CHARACTERS))
     _part(text, "Do", visible(finding.advice))
@@ -56,14 +62,6 @@ def detail_text(ranked: RankedFinding, short_names: Mapping[str, str] | None = N
     return text
 
 
-def saving(ranked: RankedFinding) -> str:
-    """Say what fixing it could save, or that this has no bound."""
-    if ranked.finding.saves_ns is None:
-        return "saving not bounded"
-    part = "" if ranked.share is None else f" ({share(ranked.share)})"
-    return f"saves at most {duration(ranked.finding.saves_ns)}{part}"
-
-
 def _part(text: Text, heading: str, body: str) -> None:
     text.append(f"\n{heading}: ", "bold")
     text.append(f"{body}\n")
@@ -77,18 +75,9 @@ def _evidence(text: Text, finding: Finding) -> None:
     names = [visible(measure.name) for measure in measures]
     width = min(max(map(len, names), default=0), WIDEST_NAME)
     for name, measure in zip(names, measures, strict=True):
-        text.append(f"  {name:<{width}}  {_value(measure)}\n")
+        text.append(f"  {name:<{width}}  {visible(measured(measure))}\n")
     for query in queries:
         text.append(f"\nAsk again, {visible(query.label)}: ", "bold")
         text.append(f"{visible(' '.join(query.sql.split()))}\n")
         for key, value in query.params.items():
             text.append(f"  ${visible(key)} = {clip(repr(value), MOST_CHARACTERS)}\n")
-
-
-def _value(measure: Measure) -> str:
-    value = measure.value
-    shown = f"{value:,.6g}" if isinstance(value, float) else visible(str(value))
-    if isinstance(value, int):
-        shown = f"{value:,}"
-    limit = "" if measure.limit is None else f"  (limit {measure.limit:,.6g})"
-    return f"{shown} {visible(measure.unit)}".rstrip() + limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from rocperf.pipeline import Summary
-from rocperf.report.amounts import duration
+from rocperf.report.amounts import count, duration
 from rocperf.report.visible import visible
 
 
@@ -20,7 +20,7 @@ def summary_text(summary: Summary) -> Text:
         facts.append(f"wall {duration(summary.wall_ns)}")
     if summary.kernel_ns is not None:
         facts.append(f"kernels {duration(summary.kernel_ns)}")
-    facts.append(f"{summary.dispatches:,} dispatches")
+    facts.append(count(summary.dispatches, "dispatch"))
     if summary.copies:
-        facts.append(f"{summary.copies:,} copies")
+        facts.append(count(summary.copies, "copy"))
     return Text(visible(" · ".join(facts)))

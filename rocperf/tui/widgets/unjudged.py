@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from rocperf.model import Completed, Failed, Outcome, Skipped
+from rocperf.report.terminal import alike
 from rocperf.report.visible import visible
 
 #: Notes shown; how many more there are is said. A choice of ours.
@@ -44,13 +45,14 @@ def _outcomes(text: Text, rest: Sequence[Skipped | Failed], ran: int) -> None:
         text.append(
             "Every analysis could judge this profile.\n" if ran else "No analysis was run.\n"
         )
+    for skipped in alike(rest):
+        text.append(visible(skipped.analysis), "bold")
+        text.append(f": needs {visible('; '.join(skipped.missing))}\n")
+        if skipped.command:
+            text.append(f"    $ {visible(skipped.command)}\n")
     for outcome in rest:
-        text.append(visible(outcome.analysis), "bold")
-        if isinstance(outcome, Skipped):
-            text.append(f": needs {visible('; '.join(outcome.missing))}\n")
-            if outcome.command:
-                text.append(f"    $ {visible(outcome.command)}\n")
-        else:
+        if isinstance(outcome, Failed):
+            text.append(visible(outcome.analysis), "bold")
             text.append(f": failed: {visible(outcome.error)}\n")
 
 
