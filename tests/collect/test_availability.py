@@ -214,9 +214,13 @@ def test_where_releases_put_it(tmp_path: Path) -> None:
 
 def test_an_answer_of_another_kind_means_unknown() -> None:
     for text in ("", "[]", "{}", '{"counters": 3, "fits": []}', "Traceback"):
-        bindings = Bindings(
-            Path(), "avail", Path(), Path(), "gfx942", lambda command, seconds, t=text: (0, t, "")
-        )
+
+        def run(
+            command: Sequence[str], seconds: float, said: str = text
+        ) -> tuple[int | None, str, str]:
+            return 0, said, ""
+
+        bindings = Bindings(Path(), "avail", Path(), Path(), "gfx942", run)
         assert bindings.ask([ANCHORS]) is None
 
 

@@ -291,3 +291,23 @@ def test_every_run_reads_the_same_input(run: Run, tmp_path: Path) -> None:
     run(sys.executable, "-c", code, stdin=given)
 
     assert Path("seen").read_text() == "forty-two\n" * 2
+
+
+def test_a_sum_over_two_passes_is_trusted_where_the_anchors_agree(run: Run) -> None:
+    # Bytes over the fabric need five counters of the L2 on this GPU, and a run holds four.
+    done = run(metrics=("fabric-bytes", "fabric-read-bytes", "fabric-write-bytes"))
+
+    assert "fabric-bytes: added up over several runs" in run.told
+    assert len(done.passes) == 3
+    with open_profile(done.profile) as profile:
+        metrics = ["fabric-bytes", "fabric-read-bytes", "fabric-write-bytes"]
+        found = profile.metrics(metrics).filter(state="value")
+    values = {
+        (kernel, metric): value
+        for kernel, metric, value in found.select("kernel_id", "metric", "value").iter_rows()
+    }
+    kernels = {kernel for kernel, _ in values}
+    assert len(kernels) == 6
+    for kernel in kernels:
+        whole, read, written = (values[kernel, metric] for metric in metrics)
+        assert whole == pytest.approx(read + written, rel=1e-9)
