@@ -100,7 +100,8 @@ def collect(plan: Plan, on_event: OnEvent) -> Collected:
     records = session.manifest.passes
     lacking = [each.number for each in records if not each.complete]
     if lacking:
-        text = f"rocperf collect --resume {plan.output} runs what is missing"
+        allow = " --allow-serialised" if session.held_back else ""
+        text = f"rocperf collect --resume {plan.output}{allow} runs what is missing"
         on_event(events.Notice(lacking[0], len(records), text))
     code = next((each.exit_code for each in records if each.exit_code is not None), 0)
     return Collected(
@@ -141,6 +142,11 @@ class _Session:
         for record in self._queue:
             if record.status != "missing" or record.message:
                 self._keep(replace(record, status="missing", message=None))
+
+    @property
+    def held_back(self) -> bool:
+        """Whether counter runs were left out that ``--allow-serialised`` would run."""
+        return "--allow-serialised" in (self._why_not or "")
 
     @property
     def _of(self) -> int:

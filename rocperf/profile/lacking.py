@@ -104,6 +104,16 @@ def _empty(profile: Profile, names: Iterable[str]) -> list[str]:
     return [name for name in names if not profile.scalar(query.format(BY_NAME[name].name))]
 
 
+def held_back(profile: Profile) -> bool:
+    """Tell whether passes were left out that only ``--allow-serialised`` runs."""
+    return bool(
+        profile.scalar(
+            "SELECT count(*) FROM passes"
+            " WHERE status = 'missing' AND contains(message, '--allow-serialised')"
+        )
+    )
+
+
 def _tables(profile: Profile, names: Iterable[str]) -> list[Lack]:
     why = "the timing run recorded none" if _timing_pass(profile) == "complete" else ""
     return [Lack((f"rows in {name}",), why) for name in _empty(profile, names)]

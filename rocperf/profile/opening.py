@@ -157,7 +157,12 @@ class Profile:
                 return pl.DataFrame()
             return pl.DataFrame(relation)
         except duckdb.Error as error:
-            raise InputError(f"the query failed: {error}", hint="see --schema") from error
+            first, *rest = str(error).splitlines() or ["no message"]
+            raise InputError(
+                f"the query failed: {first}",
+                hint="rocperf query FILE --schema lists tables and columns",
+                details=tuple(line for line in rest if line.strip()),
+            ) from error
 
     def scalar(self, query: str, params: Mapping[str, object] | None = None) -> Any:
         """Run a query of one value; None when it has no row."""
@@ -283,7 +288,8 @@ class Profile:
         if requires and lacking.out_of_reach(self, requires):
             return None
         if requires and raw and raw.is_dir() and lacking.asked_in_vain(self, requires):
-            return f"rocperf collect --resume {shlex.quote(str(self.path))}"
+            allow = " --allow-serialised" if lacking.held_back(self) else ""
+            return f"rocperf collect --resume {shlex.quote(str(self.path))}{allow}"
         command = self.scalar("SELECT any_value(command ORDER BY run_id) FROM runs")
         return f"rocperf collect --for {shlex.quote(analysis)} -- {command or './app'}"
 

@@ -120,5 +120,6 @@ def test_collectives_of_the_simulator_need_to_be_allowed(
 
     assert [each.status for each in done.passes] == ["complete", "missing"]
     assert "(communicates) may wait for other kernels" in str(done.passes[1].message)
+    assert "--resume app.rocperf --allow-serialised runs what is missing" in run.told
     resumed = run(resume=done.profile, allow_serialised=True)
     assert [each.status for each in resumed.passes] == ["complete", "complete"]

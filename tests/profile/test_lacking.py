@@ -169,3 +169,14 @@ def test_a_metric_that_no_gpu_of_the_profile_has_comes_with_no_command(tmp_path:
         assert profile.command_for("x", Requires(metrics=(lines,))) is None
         assert profile.command_for("x", Requires(any_of=(((lines,),),))) is None
         assert profile.command_for("x", Requires(any_of=(((lines,), (share,)),))) is not None
+
+
+def test_what_was_held_back_needs_to_be_allowed(collected: Collected) -> None:
+    message = "not run: k may wait for other kernels; --allow-serialised runs them nevertheless"
+    path = collected({"pass": 2, "status": "missing", "message": message})
+    path.with_name("app.rocperf.raw").mkdir()
+
+    with open_profile(path) as profile:
+        command = profile.command_for("x", SHARE)
+
+    assert command == f"rocperf collect --resume {path} --allow-serialised"
