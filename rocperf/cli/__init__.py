@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import rocperf
-from rocperf.errors import RocperfError
+from rocperf.errors import RocperfError, UsageError
 
 #: Verbs in the order in which ``--help`` lists them.
 VERBS = (
@@ -32,11 +32,23 @@ VERBS = (
 )
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Help in which the longest verb and what it does share a line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=16)
+        # argparse counts a verb without its indentation of two more.
+        self._action_max_length = 14
+
+
 def parser() -> argparse.ArgumentParser:
     """Build the parser of every verb; imports nothing heavy."""
     top = argparse.ArgumentParser(
         prog="rocperf",
         description="Ask a HIP program where its time goes on an AMD GPU, and what to change.",
+        epilog="Begin with rocperf demo, which needs no GPU; with one, rocperf doctor, then "
+        "rocperf collect ./app.",
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"rocperf {rocperf.__version__}")
@@ -58,7 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code; `rocperf.errors` lists them.
     """
     try:
-        arguments = parser().parse_args(argv)
+        arguments, unknown = parser().parse_known_args(argv)
+        if unknown:
+            raise UsageError(
+                f"{arguments.verb} does not know {unknown[0]!r}",
+                hint=f"rocperf {arguments.verb} --help lists what it knows",
+            )
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except RocperfError as error:

@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.view:
         need_terminal()
     output = Path(OUTPUT)
-    if output.exists() and not is_profile(output):
-        raise InputError(f"{OUTPUT} exists and is not a profile", hint="move it away")
+    if output.exists() and not (is_profile(output) and _of_a_demo(output, demo_app.name)):
+        raise InputError(f"{OUTPUT} exists and is not of a demo", hint="move it away")
     progress = Progress(quiet=arguments.quiet)
     progress.say("A simulated GPU stands in for a real one: every number below is synthetic.")
     selection = pipeline.Selection()
@@ -78,3 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
     progress.clear()
     arguments.app_exit = arguments.strict = False
     return finish(collected, selection, arguments)
+
+
+def _of_a_demo(output: Path, program: str) -> bool:
+    """Tell whether a profile is one that the demo wrote, and so may replace."""
+    from rocperf.profile import open_profile
+
+    with open_profile(output) as profile:
+        commands = profile.runs["command"].to_list()
+    return all(program in (command or "") for command in commands)

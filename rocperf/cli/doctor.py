@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import textwrap
 from typing import Any
+
+#: Cells of a line where there is no terminal. A choice of ours.
+WIDTH = 100
 
 #: A word and a sign for each state, so that colour is never needed.
 _SIGNS = {"ok": "✓ ok", "warn": "! note", "fail": "✗ missing"}
@@ -30,8 +35,22 @@ def run(arguments: argparse.Namespace) -> int:
     failed = False
     for check in checks(arguments.rocprofv3):
         failed = failed or check.state == "fail"
-        found = visible(check.found)
-        sys.stdout.write(f"{_SIGNS[check.state]:<10} {check.name:<18} {found}\n")
+        first = f"{_SIGNS[check.state]:<10} {check.name:<18} "
+        lines = _wrap(first, visible(check.found))
         if check.fix and check.state != "ok":
-            sys.stdout.write(f"{'':<29} → {visible(check.fix)}\n")
+            lines += _wrap(" " * len(first) + "→ ", visible(check.fix))
+        sys.stdout.write("\n".join(lines) + "\n")
     return 3 if failed else 0
+
+
+def _wrap(first: str, text: str) -> list[str]:
+    """Break a text into lines that fit the terminal; words, such as paths, stay whole."""
+    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else WIDTH
+    return textwrap.wrap(
+        text,
+        max(width, 60),
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

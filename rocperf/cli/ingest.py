@@ -22,7 +22,11 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file or a folder")
     verb.add_argument(
-        "-o", "--output", type=Path, help="profile to write (default: <name of the input>.rocperf)"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="profile to write (default: <name of the input>.rocperf)",
     )
     how = verb.add_mutually_exclusive_group()
     how.add_argument("--force", action="store_true", help="replace an existing profile")

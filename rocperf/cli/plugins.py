@@ -10,10 +10,17 @@ from typing import Any
 
 def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     """Declare the verb."""
-    verb = verbs.add_parser("plugins", help="list installed plugins", description=__doc__)
+    verb = verbs.add_parser(
+        "plugins",
+        help="list installed plugins",
+        description="Say which plugins are installed, what they ask, and which are broken.",
+    )
     actions = verb.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser(
-        "list", parents=[shared], help="name, version, origin, analyses; broken ones with reason"
+        "list",
+        parents=[shared],
+        help="name, version, origin, analyses; broken ones with reason",
+        description="List plugins, one a line; with -v the options of every analysis, too.",
     )
     listing.add_argument(
         "--plugin", action="append", default=[], type=Path, metavar="FILE.py", help="a file, too"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,9 @@ def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
         default="table",
         help="parquet needs -o or a pipe",
     )
-    verb.add_argument("-o", "--output", type=Path, help="write there instead of standard output")
+    verb.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write there instead of standard output"
+    )
     verb.set_defaults(run=run)
 
 
@@ -50,10 +53,25 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("there is no query", hint='rocperf query FILE "SELECT …", or --schema')
     if arguments.format == "parquet" and arguments.output is None and sys.stdout.isatty():
         raise UsageError("parquet is not text", hint="name a file with -o")
+    _check_one(arguments.sql)
     with open_profile(pipeline.profile_path([arguments.path])) as profile:
         frame = profile.sql(arguments.sql)
     _write(frame, arguments.format, arguments.output)
     return 0
+
+
+def _check_one(sql: str) -> None:
+    """Refuse several statements, of which only the last would be answered."""
+    import duckdb
+
+    from rocperf.errors import UsageError
+
+    try:
+        number = len(duckdb.extract_statements(sql))
+    except duckdb.Error:
+        return  # asking it says what is wrong
+    if number != 1:
+        raise UsageError(f"{number} statements where one query belongs", hint="ask them one by one")
 
 
 def _write(frame: pl.DataFrame, how: str, output: Path | None) -> None:
@@ -63,7 +81,9 @@ def _write(frame: pl.DataFrame, how: str, output: Path | None) -> None:
         frame.write_parquet(output if output is not None else sys.stdout.buffer)
         return
     if how == "table":
-        text = table_text(frame, TABLE_ROWS)
+        live = output is None and sys.stdout.isatty()
+        width = shutil.get_terminal_size((80, 24)).columns if live else None
+        text = table_text(frame, TABLE_ROWS, width)
     else:
         text = csv_text(frame) if how == "csv" else json_text(frame)
     if output is not None:

@@ -38,7 +38,7 @@ def configure(
                 f"{setting!r} is not id.option=value", hint="such as -O occupancy.low=0.25"
             )
         if name not in chosen:
-            raise ConfigError(f"there is no analysis {name!r}", hint=f"of: {', '.join(chosen)}")
+            raise ConfigError(f"there is no analysis {name!r}", hint=f"one of: {', '.join(chosen)}")
         values[name][key] = _convert(chosen[name], name, key, text)
     return {name: _make(kind, name, values[name]) for name, kind in chosen.items()}
 
@@ -65,9 +65,17 @@ def _convert(kind: AnalysisType, name: str, key: str, text: str) -> object:
         except ValueError:
             pass
     raise ConfigError(
-        f"{name}.{key} = {text!r} is not a {type(default).__name__}",
+        f"{name}.{key} = {text!r} is not {_KINDS[type(default)]}",
         hint=fields[key].metadata.get("help", ""),
     )
+
+
+_KINDS: dict[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+}
 
 
 def describe_options(name: str, kind: AnalysisType) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 
+from rocperf.report.amounts import count
 from rocperf.report.visible import visible
 from rocperf.schema import BY_NAME
 
@@ -18,8 +19,22 @@ if TYPE_CHECKING:
 WIDEST_CELL = 60
 
 
-def table_text(frame: pl.DataFrame, most: int) -> str:
-    """Return an aligned table of the first rows, and how many there are."""
+def table_text(frame: pl.DataFrame, most: int, width: int | None = None) -> str:
+    """Return an aligned table of the first rows, and how many there are.
+
+    Parameters
+    ----------
+    frame
+        The rows.
+    most
+        Rows to show.
+    width
+        Cells that a line may take: columns that do not fit are left out, and it says so. None
+        for no bound.
+    """
+    fitting = _fitting(frame.head(most), width)
+    hidden = frame.width - len(fitting)
+    frame = frame.select(fitting)
     shown = frame.head(most)
     columns = [
         [visible(name), *(_cell(value) for value in shown[name].to_list())]
@@ -37,7 +52,23 @@ def table_text(frame: pl.DataFrame, most: int) -> str:
         f"{frame.height:,} row{'s' if frame.height != 1 else ''}"
         + (f", {rest:,} not shown: --format csv prints all" if rest > 0 else "")
     )
+    if hidden:
+        lines.append(f"{count(hidden, 'column')} not shown for want of room: select fewer, or")
+        lines.append("print all with --format csv")
     return "\n".join(lines) + "\n"
+
+
+def _fitting(frame: pl.DataFrame, width: int | None) -> list[str]:
+    """Name the columns that fit side by side, at least the first."""
+    names: list[str] = []
+    used = 0
+    for name in frame.columns:
+        cells = (visible(name), *map(_cell, frame[name].to_list()))
+        used += max(map(cell_len, cells)) + (2 if names else 0)
+        if width is not None and names and used > width:
+            break
+        names.append(name)
+    return names
 
 
 def csv_text(frame: pl.DataFrame) -> str:
