@@ -259,6 +259,9 @@ def _one_analysis(kind: AnalysisType) -> str:
     text += f"Needs {'; '.join(needs) or 'nothing but dispatches'}.\n"
     if optional:
         text += f"Sharper with {', '.join(optional)}.\n"
+    if requires.deep:
+        left_out = ", ".join(map(_metric_link, requires.deep))
+        text += f"A first look leaves out {left_out}: `--for {kind.id}` or `--deepen` bring it.\n"
     rows = [
         (
             f"`{kind.id}.{f.name}`",

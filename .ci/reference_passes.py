@@ -27,11 +27,11 @@ def passes_page() -> str:
 
 
 def triage() -> tuple[str, ...]:
-    """Name the metrics that the analyses that ship declare."""
+    """Name the metrics of a first look that the analyses that ship declare."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         entries = tomllib.load(file)["project"]["entry-points"]["rocperf"]
     kinds = [k for _, m in sorted(entries.items()) for k in import_module(m).rocperf_analyses()]
-    return tuple(dict.fromkeys(m for kind in kinds for m in kind.requires.every_metric()))
+    return tuple(dict.fromkeys(m for kind in kinds for m in kind.requires.first_look()))
 
 
 def _row(target: str) -> tuple[str, ...]:

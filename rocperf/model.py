@@ -156,6 +156,9 @@ class Requires:
         Groups of alternatives: of each group, one set of metrics must be collected whole.
     optional
         Metrics that sharpen the answer; planned for, never missed.
+    deep
+        Those of the metrics above that a first look at every kernel leaves out, because they
+        take further runs of the program: they come with ``collect --for`` and ``--deepen``.
     """
 
     tables: tuple[str, ...] = ()
@@ -163,11 +166,16 @@ class Requires:
     metrics: tuple[str, ...] = ()
     any_of: tuple[tuple[tuple[str, ...], ...], ...] = ()
     optional: tuple[str, ...] = ()
+    deep: tuple[str, ...] = ()
 
     def every_metric(self) -> tuple[str, ...]:
         """Name every metric mentioned, most needed first, once each."""
         groups = [metric for group in self.any_of for each in group for metric in each]
         return tuple(dict.fromkeys((*self.metrics, *groups, *self.optional)))
+
+    def first_look(self) -> tuple[str, ...]:
+        """Name the metrics that a first look at every kernel brings, most needed first."""
+        return tuple(metric for metric in self.every_metric() if metric not in self.deep)
 
 
 @dataclass(frozen=True, slots=True)

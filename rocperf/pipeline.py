@@ -204,10 +204,18 @@ def analyze(
         )
 
 
-def metrics_needed(selection: Selection) -> tuple[str, ...]:
-    """Name the metrics that the selected analyses declare, most needed first."""
+def metrics_needed(selection: Selection, *, deep: bool | None = None) -> tuple[str, ...]:
+    """Name the metrics that the selected analyses declare, most needed first.
+
+    Parameters
+    ----------
+    deep
+        Whether those count that a first look leaves out; by default where analyses are named.
+    """
     kinds = select(installed(selection.files), selection.only)
-    each = (metric for kind in kinds.values() for metric in kind.requires.every_metric())
+    every = bool(selection.only) if deep is None else deep
+    needs = (kind.requires for kind in kinds.values())
+    each = (m for need in needs for m in (need.every_metric() if every else need.first_look()))
     return tuple(dict.fromkeys(each))
 
 
@@ -235,7 +243,7 @@ def deeper(path: Path, selection: Selection) -> tuple[tuple[str, ...], tuple[str
     by_name = {name: group for _, name, group in rows}
     groups = (by_id.get(w.details.get("kernel_id")) or by_name.get(w.name) for w in wanted)
     names = tuple(dict.fromkeys(group for group in groups if group))
-    return names, tuple(dict.fromkeys((*metrics_needed(selection), *known_metrics())))
+    return names, tuple(dict.fromkeys((*metrics_needed(selection, deep=True), *known_metrics())))
 
 
 def collect(plan: Plan, *, on_event: Callable[[object], None]) -> Collected:

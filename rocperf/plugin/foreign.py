@@ -86,6 +86,7 @@ def _requires(row: Mapping[str, Any]) -> Requires:
         metrics=_texts(row["metrics"]),
         any_of=tuple(tuple(_texts(each) for each in group) for group in row["any_of"]),
         optional=_texts(row["optional"]),
+        deep=_texts(row["deep"]),
     )
 
 

@@ -111,12 +111,14 @@ def check(kind: AnalysisType) -> None:
 
 def _check_metrics(name: str, requires: Requires) -> None:
     wanted = requires.every_metric()
-    if not wanted:
+    if not wanted and not requires.deep:
         return
     from rocperf.metrics.catalogue import metrics
 
     for metric in sorted(set(wanted) - set(metrics())):
         raise PluginError(f"{name} requires the metric {metric!r}, which the catalogue lacks")
+    for metric in sorted(set(requires.deep) - set(wanted)):
+        raise PluginError(f"{name} names {metric!r} as deep, but does not require it otherwise")
 
 
 def _check_options(name: str, options: type[Options]) -> None:

@@ -23,6 +23,7 @@ def analysis_text(kind: AnalysisType) -> str:
             *(paragraph(each) for each in paragraphs if each),
             entry("Needs", _needs(kind)),
             entry("Sharper with", ", ".join(kind.requires.optional)),
+            entry("Not in a first look", ", ".join(kind.requires.deep)),
             entry("To collect what it needs", f"rocperf collect --for {kind.id} -- ./app"),
             "  Options:" if options else "",
             *options,
