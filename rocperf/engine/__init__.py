@@ -107,7 +107,7 @@ def _ask(
         found = worker.run(address, name, analysis.options, profile.path, profile.region)
         return outcome_of(name, found, profile)
     except UnjudgedError as error:
-        return Skipped(name, (error.message,), profile.command_for(name))
+        return Skipped(name, (error.message,), error.hint or profile.command_for(name))
     except KeyboardInterrupt:
         raise  # only the user makes one here: plugins that could are in the worker
     except BaseException as error:  # noqa: BLE001  # a panic in polars is no Exception

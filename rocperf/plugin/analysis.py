@@ -124,7 +124,8 @@ class Analysis(ABC, Generic[O]):
         ------
         UnjudgedError
             If there is nothing it could judge, though `requires` is met: it is then skipped
-            with this reason.
+            with this reason. Its hint is the command that would help, where that is not
+            ``rocperf collect``.
         """
 
 

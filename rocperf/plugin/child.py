@@ -45,7 +45,7 @@ def _answer(line: str) -> str:
     try:
         text = json.dumps({"value": _value(json.loads(line))}, allow_nan=False)
     except UnjudgedError as error:
-        text = json.dumps({"unjudged": error.message})
+        text = json.dumps({"unjudged": error.message, "hint": error.hint})
     except BaseException as error:  # noqa: BLE001  # whatever it is, it becomes the answer
         text = json.dumps({"error": _reason(error)})
     for stream in (sys.stdout, sys.stderr):

@@ -177,7 +177,8 @@ class _Child:
         if "error" in answer:
             raise PluginError(str(answer["error"]))
         if "unjudged" in answer:
-            raise UnjudgedError(str(answer["unjudged"]))
+            hint = answer.get("hint")
+            raise UnjudgedError(str(answer["unjudged"]), hint=str(hint) if hint else None)
         if noise:
             first = noise.decode(errors="replace").strip().splitlines() or [""]
             raise PluginError(f"it printed {first[0][:200]!r}: findings are yielded, not printed")

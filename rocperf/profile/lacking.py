@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocperf.metrics.catalogue import metric as catalogue_metric
+from rocperf.profile import by_hand
 from rocperf.schema import BY_NAME
 
 if TYPE_CHECKING:
@@ -116,7 +117,9 @@ def held_back(profile: Profile) -> bool:
 
 def _tables(profile: Profile, names: Iterable[str]) -> list[Lack]:
     why = "the timing run recorded none" if _timing_pass(profile) == "complete" else ""
-    return [Lack((f"rows in {name}",), why) for name in _empty(profile, names)]
+    return [
+        Lack((f"rows in {name}",), by_hand.WHY.get(name, why)) for name in _empty(profile, names)
+    ]
 
 
 def _columns(profile: Profile, names: Iterable[str], lacking: Collection[Lack]) -> list[Lack]:

@@ -18,7 +18,7 @@ from rocperf.hardware import Gpu
 from rocperf.metrics.evaluate import evaluate
 from rocperf.metrics.evaluate import spread as dispersion
 from rocperf.model import Requires
-from rocperf.profile import lacking
+from rocperf.profile import by_hand, lacking
 from rocperf.profile.region import restrict
 from rocperf.schema import SCHEMA_VERSION
 
@@ -282,8 +282,11 @@ class Profile:
             Its id.
         requires
             What it needs. Where a pass that did not come to its end was to bring that, and what
-            the passes wrote is there still, they are gone on with.
+            the passes wrote is there still, they are gone on with. What collect never records
+            is recorded by a command of the profiler.
         """
+        if requires and (theirs := by_hand.command(self, requires)):
+            return theirs
         raw = self.path.with_name(self.path.name + ".raw") if self.path is not None else None
         if requires and lacking.out_of_reach(self, requires):
             return None

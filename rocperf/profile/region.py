@@ -43,13 +43,18 @@ _VIEWS = (
     SELECT c.* FROM {home}.counter_values c
     SEMI JOIN region_dispatches r USING (run_id, dispatch_id)
     """,
+    """
+    CREATE TEMP VIEW pc_samples AS
+    SELECT p.* FROM {home}.pc_samples p
+    SEMI JOIN region_dispatches r USING (run_id, dispatch_id)
+    """,
     *(
         f"""
         CREATE TEMP VIEW {table} AS
         SELECT t.* FROM {{home}}.{table} t SEMI JOIN region_spans s
         ON s.run_id = t.run_id AND t.start_ns BETWEEN s.start_ns AND s.end_ns
         """
-        for table in ("copies", "api_calls", "allocations", "scratch_events")
+        for table in ("copies", "api_calls", "allocations", "scratch_events", "kfd_events")
     ),
     """
     CREATE TEMP VIEW runs AS

@@ -11,6 +11,7 @@ from typing import Any, Self
 import polars as pl
 
 from rocperf.profile import Profile, open_profile
+from rocperf.schema import BY_NAME
 from rocperf.store import Store
 
 #: Columns of an agent that a target alone does not tell: those of an MI300X in one partition.
@@ -65,6 +66,7 @@ class TraceBuilder:
         self._counters: list[dict[str, Any]] = []
         self._events: dict[str, list[dict[str, Any]]] = {"copies": [], "api_calls": []}
         self._events["markers"] = []
+        self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def dispatch(
         self,
@@ -123,6 +125,29 @@ class TraceBuilder:
         self._events["markers"].append(row)
         return self
 
+    def row(
+        self, table: str, *, start: int | None = None, duration: int = 0, **columns: Any
+    ) -> Self:
+        """Add one row of any table, such as a second GPU, a link, or an event of the driver.
+
+        Parameters
+        ----------
+        table
+            Name of a stored table. A second process is a row of ``runs``; what it did are events
+            with its ``run_id``.
+        start, duration
+            Nanoseconds, for a table whose rows have a time.
+        columns
+            As in the table; ``run_id`` is the timing run's unless given.
+        """
+        times: dict[str, int] = {}
+        if start is not None:
+            times = self._times(start, duration)
+            if "timestamp_ns" in BY_NAME[table].column_names:
+                times = {"timestamp_ns": times["start_ns"]}
+        self._rows.setdefault(table, []).append(times | columns)
+        return self
+
     def profile(self) -> Profile:
         """Return the trace as an open profile; its file goes when the profile does."""
         folder = tempfile.mkdtemp(prefix="rocperf-trace-")
@@ -170,10 +195,17 @@ class TraceBuilder:
             table: [{"run_id": min(roles)} | row for row in rows]
             for table, rows in self._events.items()
         }
-        return tables | events
+        tables |= events
+        for table, rows in self._rows.items():
+            own = {"run_id": min(roles)} if "run_id" in BY_NAME[table].column_names else {}
+            tables[table] = [*tables.get(table, ()), *(own | row for row in rows)]
+        return tables
 
     def _run(self, run_id: int, role: str) -> dict[str, Any]:
         events = [*self._dispatches, *(row for rows in self._events.values() for row in rows)]
+        events += [row for rows in self._rows.values() for row in rows if "end_ns" in row]
+        # What another process did is in a run of its own.
+        events = [row for row in events if row.get("run_id", run_id) == run_id]
         return {
             "run_id": run_id,
             "process_id": 1,

@@ -166,8 +166,10 @@ def test_a_plugin_may_say_that_it_cannot_judge(profile: Profile, tmp_path: Path)
     pid = "import os; yield finding(title=str(os.getpid()))"
     files = [plugin(tmp_path, name, pid) for name in ("a", "c")]
     files.append(plugin(tmp_path, "b", "raise rocperf.UnjudgedError('no clocks')"))
+    files.append(plugin(tmp_path, "h", "raise rocperf.UnjudgedError('no faults', hint='do')"))
     outcomes = ask(profile, *files)
     assert outcomes["b"] == Skipped("b", ("no clocks",), "rocperf collect --for b -- ./app")
+    assert outcomes["h"] == Skipped("h", ("no faults",), "do")
     first, last = outcomes["a"], outcomes["c"]
     assert isinstance(first, Completed)
     assert isinstance(last, Completed)

@@ -162,6 +162,12 @@ def test_what_cannot_be_judged_is_skipped_with_the_reason(profile: Profile) -> N
     )
 
 
+def test_an_analysis_may_name_a_command_that_is_not_ours(profile: Profile) -> None:
+    hint = "rocprofv3 --kfd-trace -- ./app"
+    outcome = outcome_of(profile, asked(UnjudgedError("no events", hint=hint)))
+    assert outcome == Skipped("asked", ("no events",), hint)
+
+
 def test_a_need_that_does_not_exist_fails_alone(profile: Profile) -> None:
     outcome = outcome_of(profile, asked(requires=Requires(tables=("nonsense",))))
     assert isinstance(outcome, Failed)

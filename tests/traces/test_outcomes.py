@@ -202,6 +202,14 @@ def test_copies_of_the_transpose(ingested: Ingested) -> None:
         assert profile.scalar("SELECT count(*) FROM sensor_samples") == 2684
 
 
+def test_the_hottest_instruction_of_the_reading_kernel_is_named(ingested: Ingested) -> None:
+    """720 of 731 samples lie on the addition that uses what was read before it."""
+    [finding] = findings(ingested("rocprofv3_csv_gfx1201_pc_sampling"), "hot-lines")
+    assert finding.rule == "hot-lines/instruction"
+    assert "98.5% of 731 samples at v_add_f32_e32 v0, v0, v2" in finding.title
+    assert finding.saves_ns is None
+
+
 def test_the_planted_secret_is_in_no_text(ingested: Ingested) -> None:
     with rocperf.open(ingested("rocpd_gfx1201_llama")) as profile:
         columns = profile.sql(

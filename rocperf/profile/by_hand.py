@@ -1,0 +1,62 @@
+"""What `rocperf collect` leaves out, and the commands with which people record it themselves."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rocperf.model import Requires
+    from rocperf.profile.opening import Profile
+
+#: Why collect does not record a table.
+WHY = {
+    "pc_samples": "rocperf collect takes none: sampling is a beta that can hang the GPU",
+    "kfd_events": "rocperf collect takes none: rocprofv3 has --kfd-trace from ROCm 7.13 on only",
+}
+#: Targets whose hardware samples by itself and tells why waves stall (ROCprofiler-SDK, "Using PC
+#: sampling"); others from gfx90a on are sampled by a trap of the host.
+_STOCHASTIC = ("gfx942", "gfx950")
+
+
+def command(profile: Profile, requires: Requires) -> str | None:
+    """Return what records the tables that collect leaves out; None when none is needed.
+
+    Parameters
+    ----------
+    profile
+        Tells the program's command line and the GPU.
+    requires
+        What an analysis needs.
+    """
+    names = [name for name in requires.tables if name in WHY]
+    if not names:
+        return None
+    flags = _driver() if names[0] == "kfd_events" else _samples(profile)
+    folder = names[0]
+    program = profile.scalar("SELECT any_value(command ORDER BY run_id) FROM runs") or "./app"
+    return (
+        f"rocprofv3 {' '.join(map(shlex.quote, flags))} -d {folder} -- {program}"
+        f" && rocperf ingest {folder} -o {folder}.rocperf"
+    )
+
+
+def _driver() -> tuple[str, ...]:
+    return ("--kernel-trace", "--kfd-trace", "--output-format", "rocpd")
+
+
+def _samples(profile: Profile) -> tuple[str, ...]:
+    # The hardware counts cycles to a power of two; the host's timer counts microseconds. A choice
+    # of ours: half a millisecond at 2.1 GHz, and a tenth.
+    method, unit, interval = "host_trap", "time", "100"
+    if any(gpu.target in _STOCHASTIC for gpu in profile.agents):
+        method, unit, interval = "stochastic", "cycles", str(1 << 20)
+    return (
+        "--kernel-trace",
+        "--pc-sampling-beta-enabled",
+        f"--pc-sampling-method={method}",
+        f"--pc-sampling-unit={unit}",
+        f"--pc-sampling-interval={interval}",
+        "--output-format",  # rocpd holds no samples
+        "csv",
+    )
