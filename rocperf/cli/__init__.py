@@ -7,6 +7,7 @@ module is the only place that turns an error into words and an exit code.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -69,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code; `rocperf.errors` lists them.
     """
+    _speak_unicode()
     try:
         arguments, unknown = parser().parse_known_args(argv)
         if unknown:
@@ -89,6 +91,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
+
+
+def _speak_unicode() -> None:
+    """Let no locale stand in the way of a name: files get UTF-8, terminals what they can show."""
+    for stream in (sys.stdout, sys.stderr):
+        known = (stream.encoding or "").lower().replace("-", "") == "utf8"
+        if known or not isinstance(stream, io.TextIOWrapper):
+            continue
+        if stream.isatty():
+            stream.reconfigure(errors="backslashreplace")
+        else:
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _say(error: RocperfError) -> None:

@@ -37,9 +37,10 @@ HEAD_BYTES = 64 * 1024
 #: Files looked at below one folder. A choice of ours, against a mistyped ``/``.
 MOST_FILES = 100_000
 
-# Folders with such names are passes of the program that their parent is named after.
-_PASS_FOLDER = re.compile(
-    r"(?:(?:timing|trace|counters?|pmc|pass|run|rank|node|host)[-_.]?)*\d*|r\d+", re.IGNORECASE
+#: Folders with such names are passes of the program that their parent is named after.
+PASS_FOLDER = re.compile(
+    r"(?:(?:timing|trace|counters?|pmc|pass|run|rank|node|host)[-_.]?)*\d*|(?-i:r\d+)",
+    re.IGNORECASE,
 )
 _MANIFESTS = ("manifest.toml", "manifest.json")
 OnSkip = Callable[[str], None]
@@ -279,7 +280,7 @@ def _root_of(source: SourceFile, root: Path, bounds: set[Path]) -> Path:
 
 
 def _is_pass(folder: Path) -> bool:
-    if _PASS_FOLDER.fullmatch(folder.name):
+    if PASS_FOLDER.fullmatch(folder.name):
         return True
     # rocprofv3 by itself writes <host>/<process id>_<kind>.csv
     return any(re.match(r"\d+_", entry.name) for entry in folder.iterdir())

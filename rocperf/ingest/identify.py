@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocperf.ingest.discover import PASS_FOLDER
 from rocperf.ingest.names import group_name, role, short_names
 from rocperf.ingest.secrets import reduce
 from rocperf.ingest.sink import INCOMING
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from rocperf.ingest.sink import StoreSink
     from rocperf.ingest.source import RunInfo
 
+_HOST = re.compile(r"(?:node|host)[-_.]?\w", re.IGNORECASE)
 _EVENTS = tuple(
     table.name
     for table in TABLES
@@ -33,6 +36,7 @@ class _Process:
     rank: int | None
     ordinal: int | None
     command: str | None
+    node: str | None = None
 
 
 def number_kernels(sink: StoreSink) -> None:
@@ -131,15 +135,22 @@ def _assign(sink: StoreSink, processes: list[_Process]) -> dict[int, int]:
         execution = (sink.workload_of[run_id], folder, tag, info.role, counters.get(run_id))
         executions[execution].append(run_id)
     of_run: dict[int, int] = {}
-    for (workload, *_), members in executions.items():
+    for (workload, place, *_), members in executions.items():
         ordered = sorted(members, key=lambda each: _order(sink.runs[each]))
         for ordinal, run_id in enumerate(ordered, start=1):
             info = sink.runs[run_id]
-            found = next((p for p in processes if _is_of(info, ordinal, workload, p)), None)
+            node = _node(sink.root_of[run_id], place)
+            found = next((p for p in processes if _is_of(info, ordinal, workload, node, p)), None)
             if found is None:
                 number = max((p.process_id for p in processes), default=0) + 1
                 found = _Process(
-                    number, int(str(workload)), info.hostname, info.rank, ordinal, info.command
+                    number,
+                    int(str(workload)),
+                    info.hostname,
+                    info.rank,
+                    ordinal,
+                    info.command,
+                    node,
                 )
                 processes.append(found)
             of_run[run_id] = found.process_id
@@ -159,12 +170,25 @@ def _order(info: RunInfo) -> tuple[object, ...]:
     return (info.hostname or "", info.start_ns or 0, info.pid or 0, info.key)
 
 
-def _is_of(info: RunInfo, ordinal: int, workload: object, process: _Process) -> bool:
+def _node(root: Path | None, folder: object) -> str | None:
+    """Name the machine whose folder a run lies in: rocprofv3 makes one for each host."""
+    place = Path(str(folder))
+    if root is None or not place.is_relative_to(root):
+        return None
+    parts = place.relative_to(root).parts
+    return next((p for p in parts if _HOST.match(p) or not PASS_FOLDER.fullmatch(p)), None)
+
+
+def _is_of(
+    info: RunInfo, ordinal: int, workload: object, node: str | None, process: _Process
+) -> bool:
     """Say whether a run is one of a process that is known already.
 
     A process of the profile that is appended to belongs to any workload.
     """
     if process.workload is not None and process.workload != workload:
+        return False
+    if None not in (node, process.node) and node != process.node:
         return False
     if None not in (info.command, process.command) and info.command != process.command:
         return False

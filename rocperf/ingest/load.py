@@ -182,7 +182,7 @@ def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool, li
         pending = {s.path: pool.submit(sha256_of, s.path) for s in sources if s.path not in twins}
         failures: list[RocperfError] = []
         for number, workload in enumerate(workloads):
-            sink.workload = number if merge else 0
+            sink.workload, sink.root = number if merge else 0, workload.root
             fresh = without_twins(workload, checksums, known, sink)
             _read_workload(_unpacked(fresh, sink, limit, failures), sink, failures)
         if not any(record.status == "read" for record in sink.files):

@@ -22,7 +22,7 @@ _RANKS = (
     "RANK",
 )
 _RANK = re.compile(r"(?:^|[_.-])rank[_.-]?(\d+)", re.IGNORECASE)
-_RANK_FOLDER = re.compile(r"r(\d+)", re.IGNORECASE)
+_RANK_FOLDER = re.compile(r"r(\d+)")
 _PID = re.compile(r"(?:^|[_.-])(\d+)(?=$|[_.-])")
 _ENDING = re.compile(r"(?:(?:^|_)results)?\.(?:db|sqlite3?|json)$", re.IGNORECASE)
 

@@ -80,6 +80,8 @@ class StoreSink:
         self.workload_of: dict[int, int] = {}
         self.files: list[FileRecord] = []
         self.workload = 0
+        self.root: Path | None = None
+        self.root_of: dict[int, Path | None] = {}
         self.notes = 0
         self._on_event = on_event
         self._first_run, self._first_file = first_run, first_file
@@ -105,6 +107,7 @@ class StoreSink:
             run_id = self._ids[place] = self._first_run + len(self._ids)
             self.runs[run_id] = clean
             self.workload_of[run_id] = self.workload
+            self.root_of[run_id] = self.root
             return run_id
         known = self.runs[run_id]
         for name in RunInfo.__dataclass_fields__:
