@@ -22,6 +22,7 @@ from rocperf.model import (
     Skipped,
 )
 from rocperf.report.amounts import amount, count, duration, share
+from rocperf.report.command_lines import wrap_command
 from rocperf.report.visible import visible
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _evidence(finding: Finding, look: Look) -> list[str]:
         else:
             lines += _wrap(f"ask again: {item.label} (SQL in --format json)", look.width, "      ")
     if finding.command:
-        lines += _wrap(f"next: {finding.command}", look.width, "      ")
+        lines += wrap_command(finding.command, look.width, "      next: $ ", "        ")
     return lines
 
 
@@ -198,7 +199,7 @@ def _unjudged(outcomes: tuple[Outcome, ...], look: Look) -> list[str]:
         text = f"{skipped.analysis}: needs {'; '.join(skipped.missing)}"
         lines += _wrap(text, look.width, "  ", "    ")
         if skipped.command:
-            lines += _wrap(skipped.command, look.width, "    $ ", "      ")
+            lines += wrap_command(skipped.command, look.width, "    $ ", "      ")
     for outcome in outcomes:
         if isinstance(outcome, Failed):
             text = f"{outcome.analysis}: failed: {outcome.error}"
