@@ -43,6 +43,7 @@ FOLDERS = (
 #: tell: most recordings are too short, or lack clocks, for figures per cycle.
 FOUND: dict[str, dict[str, set[tuple[str, str]]]] = {
     "register-spills": {},
+    "roofline": {},
 }
 
 
