@@ -210,6 +210,16 @@ def test_the_hottest_instruction_of_the_reading_kernel_is_named(ingested: Ingest
     assert finding.saves_ns is None
 
 
+def test_no_recording_holds_driver_events_and_that_is_said(ingested: Ingested) -> None:
+    result = pipeline.analyze(
+        ingested("rocpd_gfx1201_llama"), pipeline.Selection(only=("page-migration",))
+    )
+    [outcome] = result.outcomes
+    assert isinstance(outcome, Skipped)
+    assert "kfd_events" in outcome.missing[0]
+    assert "--kfd-trace" in str(outcome.command)
+
+
 def test_the_planted_secret_is_in_no_text(ingested: Ingested) -> None:
     with rocperf.open(ingested("rocpd_gfx1201_llama")) as profile:
         columns = profile.sql(
