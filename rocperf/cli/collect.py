@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write("\n".join(map(visible, describe(plan).split("\n"))))
         return 0
     progress = Progress(quiet=arguments.quiet)
+    if not plan.passes:
+        progress.say("note: nothing is missing: every pass came to its end")
     collected = pipeline.collect(
         plan, on_event=lambda event: show_event(progress, event, verbose=arguments.verbose)
     )
@@ -187,7 +190,7 @@ def finish(collected: Collected, selection: Any, arguments: argparse.Namespace) 
 
     result = pipeline.analyze(collected.profile, selection)
     sys.stdout.write(render_text(result, Look.of(sys.stdout, verbose=arguments.verbose)))
-    sys.stdout.write(f"\nOpen the screen: rocperf view {collected.profile}\n")
+    sys.stdout.write(f"\nOpen the screen: rocperf view {shlex.quote(str(collected.profile))}\n")
     sys.stdout.flush()
     if arguments.view:
         show(collected.profile, selection)
