@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 WHY = {
     "pc_samples": "rocperf collect takes none: sampling is a beta that can hang the GPU",
     "kfd_events": "rocperf collect takes none: rocprofv3 has --kfd-trace from ROCm 7.13 on only",
+    "scratch_events": "rocperf collect takes none: they can abort the writing of rocpd files",
+}
+#: What records a table, where that is the same on every GPU. An asynchronous reclaim of scratch
+#: memory aborts rocpd output in every version that was looked at, so those events go to CSV.
+_FLAGS = {
+    "kfd_events": ("--kernel-trace", "--kfd-trace", "--output-format", "rocpd"),
+    "scratch_events": ("--kernel-trace", "--scratch-memory-trace", "--output-format", "csv"),
 }
 #: Targets whose hardware samples by itself and tells why waves stall (ROCprofiler-SDK, "Using PC
 #: sampling"); others from gfx90a on are sampled by a trap of the host.
@@ -32,17 +39,13 @@ def command(profile: Profile, requires: Requires) -> str | None:
     names = [name for name in requires.tables if name in WHY]
     if not names:
         return None
-    flags = _driver() if names[0] == "kfd_events" else _samples(profile)
+    flags = _FLAGS.get(names[0]) or _samples(profile)
     folder = names[0]
     program = profile.scalar("SELECT any_value(command ORDER BY run_id) FROM runs") or "./app"
     return (
         f"rocprofv3 {' '.join(map(shlex.quote, flags))} -d {folder} -- {program}"
         f" && rocperf ingest {folder} -o {folder}.rocperf"
     )
-
-
-def _driver() -> tuple[str, ...]:
-    return ("--kernel-trace", "--kfd-trace", "--output-format", "rocpd")
 
 
 def _samples(profile: Profile) -> tuple[str, ...]:

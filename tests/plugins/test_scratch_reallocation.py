@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rocperf.model import Finding
+from rocperf import engine
+from rocperf.model import Finding, Skipped
 from rocperf.profile import Profile
 from rocperf.testing import AnalysisContract, TraceBuilder, us
 from rocperf_analyses.scratch_reallocation import ScratchOptions, ScratchReallocation
@@ -38,6 +39,15 @@ def test_allocations_after_the_first_of_a_queue_are_the_bound() -> None:
     [finding] = found(events(TraceBuilder(), 1, 1, 2, 1, 2).profile())
     assert finding.saves_ns == 1_200_000
     assert "3 times more than once a queue, needed by spills" in finding.title
+
+
+def test_what_collect_leaves_out_comes_with_the_profilers_command() -> None:
+    trace = TraceBuilder().dispatch("k", start=0, duration=us(100))
+    analysis = ScratchReallocation(ScratchOptions())
+    [outcome] = engine.analyze(trace.profile(), {"scratch-reallocation": analysis})
+    assert isinstance(outcome, Skipped)
+    assert outcome.command is not None
+    assert "--scratch-memory-trace --output-format csv" in outcome.command
 
 
 def test_one_more_is_no_habit() -> None:
