@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 #: Characters of what was said of a pass that a reason keeps. A choice of ours: two lines.
 LONGEST = 160
 
+#: Names that a reason spells out; `rocperf explain` lists all that an analysis needs. A choice of
+#: ours: two lines.
+MOST_NAMES = 6
+
 _ASKED_IN_VAIN = """
 SELECT counter, "pass", status, exit_code, message
 FROM requested_counters JOIN passes USING ("pass")
@@ -43,7 +47,9 @@ class Lack:
     counters: bool = False
 
     def __str__(self) -> str:
-        names = ("counters " if self.counters else "") + ", ".join(self.what)
+        few = self.what if len(self.what) <= MOST_NAMES else self.what[: MOST_NAMES - 2]
+        more = f" and {len(self.what) - len(few)} more" if len(few) < len(self.what) else ""
+        names = ("counters " if self.counters else "") + ", ".join(few) + more
         return f"{names} ({self.why})" if self.why else names
 
 
@@ -132,7 +138,7 @@ def _columns(profile: Profile, names: Iterable[str], lacking: Collection[Lack]) 
         known = {c.name: c for c in BY_NAME[table].columns}[column]
         if not profile.scalar(f"SELECT count({known.name}) FROM {BY_NAME[table].name}"):
             doc = f"{known.doc[0].lower()}{known.doc[1:].rstrip('.')}"
-            found.append(Lack((f"{name}: {doc}",)))
+            found.append(Lack((f"{name}, which no row has: {doc}",)))
     return found
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Findings of the first screen. A choice of ours: with the header they fill 24 to 40 lines.
 FIRST_SCREEN = 6
+#: Analyses that a command names; for more it collects what all of them need. A choice of ours.
+MOST_FOR = 4
 #: Bounds of the width that text is wrapped to, in cells. A choice of ours.
 NARROWEST, WIDEST = 60, 120
 
@@ -195,15 +197,27 @@ def _evidence(finding: Finding, look: Look) -> list[str]:
 
 def _unjudged(outcomes: tuple[Outcome, ...], look: Look) -> list[str]:
     lines: list[str] = []
+    collecting: dict[str, list[str]] = {}
     for skipped in alike(outcomes):
         text = f"{skipped.analysis}: needs {'; '.join(skipped.missing)}"
         lines += _wrap(text, look.width, "  ", "    ")
-        if skipped.command:
-            lines += wrap_command(skipped.command, look.width, "    $ ", "      ")
+        names, command = skipped.analysis.replace(" ", ""), skipped.command or ""
+        if command.startswith("rocperf collect "):
+            # One command for all, unless it names what it is for in some other way.
+            key = command.replace(f"--for {names} ", "--for \0 ", 1)
+            collecting.setdefault(key, []).append(names)
+        elif command:
+            lines += wrap_command(command, look.width, "    $ ", "      ")
     for outcome in outcomes:
         if isinstance(outcome, Failed):
             text = f"{outcome.analysis}: failed: {outcome.error}"
             lines += _wrap(text, look.width, "  ", "    ")
+    if collecting:
+        lines += ["", "To collect what is needed:"]
+    for command, those in collecting.items():
+        some = sum(name.count(",") + 1 for name in those) <= MOST_FOR
+        command = command.replace("--for \0 ", f"--for {','.join(those)} " if some else "", 1)
+        lines += wrap_command(command, look.width, "  $ ", "    ")
     return ["", "Could not be judged:", *lines] if lines else []
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from rocperf.model import Requires
 from rocperf.profile import open_profile
+from rocperf.profile.lacking import Lack
 from rocperf.store import Store
 
 SHARE = Requires(metrics=("lds-conflict-share",))
@@ -180,3 +181,9 @@ def test_what_was_held_back_needs_to_be_allowed(collected: Collected) -> None:
         command = profile.command_for("x", SHARE)
 
     assert command == f"rocperf collect --resume {path} --allow-serialised"
+
+
+def test_of_many_names_the_first_are_told_and_the_others_counted() -> None:
+    six = tuple("ABCDEF")
+    assert str(Lack(six, counters=True)) == "counters A, B, C, D, E, F"
+    assert str(Lack((*six, "G"), "why", counters=True)) == "counters A, B, C, D and 3 more (why)"

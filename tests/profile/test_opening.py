@@ -250,7 +250,7 @@ def test_the_command_that_would_collect_it(make: Make) -> None:
             "rocperf collect --for occupancy -- ./app --n 3"
         )
     with open_profile(make()) as profile:
-        assert profile.command_for("occupancy").endswith("-- ./app")
+        assert str(profile.command_for("occupancy")).endswith("-- ./app")
 
 
 def test_a_profile_without_events(make: Make) -> None:

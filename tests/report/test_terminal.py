@@ -113,8 +113,30 @@ def test_analyses_that_lack_the_same_are_named_together_with_one_command() -> No
         )
     )
     assert "small-copies, copy-overlap: needs rows in copies" in text
-    assert "$ rocperf collect --for small-copies,copy-overlap -- ./app x" in text
-    assert "$ rocperf collect --for occupancy -- ./app x" in text
+    assert text.count("rocperf collect") == 1
+    assert "  $ rocperf collect --for small-copies,copy-overlap,occupancy -- ./app x\n" in text
+
+
+def test_a_command_is_given_once_and_one_of_another_tool_beside_its_analysis() -> None:
+    resume, other = "rocperf collect --resume app.rocperf", "rocprofv3 --kfd-trace -- ./app"
+    lacks = (
+        Skipped("a", ("x",), resume),
+        Skipped("b", ("y",), other),
+        Skipped("c", ("z",), resume),
+    )
+    text = render_text(result(outcomes=(*lacks, Skipped("d", ("w",)))))
+    assert f"  a: needs x\n  b: needs y\n    $ {other}\n  c: needs z\n  d: needs w\n" in text
+    assert text.endswith(f"\nTo collect what is needed:\n  $ {resume}\n")
+    assert text.count(resume) == 1
+
+
+def test_for_many_analyses_everything_is_collected() -> None:
+    command = "rocperf collect --for {} -- ./app"
+    many = [Skipped(name, (f"x{name}",), command.format(name)) for name in "abcde"]
+    text = render_text(result(outcomes=(*many,)))
+    assert text.endswith("\nTo collect what is needed:\n  $ rocperf collect -- ./app\n")
+    text = render_text(result(outcomes=(*many[:4],)))
+    assert text.endswith("  $ rocperf collect --for a,b,c,d -- ./app\n")
 
 
 def test_findings_about_the_same_copies_are_said_once() -> None:
