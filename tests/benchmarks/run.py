@@ -32,6 +32,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 Facts = dict[str, Any]
+#: The analyses whose time has a floor of its own.
+FOUR = "occupancy,coalescing,lds-bank-conflicts,memcpy-bandwidth"
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Size:
     csv: Facts = field(default_factory=dict)
     rocpd: Facts = field(default_factory=dict)
     analyses: Facts = field(default_factory=dict)
+    four: Facts = field(default_factory=dict)
 
     @property
     def against_alone(self) -> float:
@@ -100,7 +103,9 @@ def measure_size(dispatches: int, folder: Path, repeat: int) -> Size:
         facts["bytes"] = sum(p.stat().st_size for p in source.rglob("*") if p.is_file())
         setattr(size, name, facts)
     say(f"{dispatches:,} dispatches: analyses")
-    size.analyses = best(repeat, "analyses", str(folder / "rocpd.rocperf"))
+    profile = str(folder / "rocpd.rocperf")
+    size.four = best(repeat, "analyses", profile, FOUR)
+    size.analyses = best(repeat, "analyses", profile)
     return size
 
 
@@ -127,7 +132,7 @@ def recorded_facts(folder: Path) -> Facts | None:
     say("a recorded workload folder")
     output = folder / "recorded.rocperf"
     took = measure("ingest", str(source), str(output))
-    return {"ingest": took, "analyses": measure("analyses", str(output))}
+    return {"ingest": took, "analyses": measure("analyses", str(output), FOUR)}
 
 
 def say(text: str) -> None:
@@ -154,16 +159,19 @@ def report(sizes: Sequence[Size], helped: Facts, recorded: Facts | None) -> Iter
         yield _ingest_row(size, "CSV", size.csv, f"{size.against_alone:.2f} of DuckDB's rows/s")
         yield _ingest_row(size, "rocpd", size.rocpd, f"{size.against_csv:.2f} times CSV's time")
     yield "\n## The analyses that ship\n"
-    names = list(sizes[0].analyses["each"])
-    yield f"| dispatches | all, s | {' | '.join(f'{n}, s' for n in names)} | peak MB |"
-    yield "| ---: " * (3 + len(names)) + "|"
-    for size in sizes:
-        facts = size.analyses
-        each = " | ".join(_one(facts, name) for name in names)
-        yield f"| {size.dispatches:,} | {facts['seconds']:.2f} | {each} | {facts['peak_mb']:.0f} |"
+    yield f"| analysis | {' | '.join(f'{size.dispatches:,}, s' for size in sizes)} |"
+    yield "| --- |" + " ---: |" * len(sizes)
+    for name in sizes[0].analyses["each"]:
+        yield f"| {name} | {' | '.join(_one(size.analyses, name) for size in sizes)} |"
+    for title, which in (("**all**", "analyses"), ("**four of them, alone**", "four")):
+        taken = [float(getattr(size, which)["seconds"]) for size in sizes]
+        yield f"| {title} | {' | '.join(f'{seconds:.2f}' for seconds in taken)} |"
+    peaks = " | ".join(f"{size.analyses['peak_mb']:.0f} MB" for size in sizes)
+    yield f"| peak of all | {peaks} |"
     yield (
-        "\nOver the rocpd profile. *All* includes opening the profile and loading the plugins; the "
-        "first analysis includes what is asked first of a cold file.\n"
+        "\nOver the rocpd profile, by number of dispatches. *All* includes opening the profile and "
+        "loading the plugins; the\nfirst analysis includes what is asked first of a cold file. "
+        f"The four are {FOUR.replace(',', ', ')}.\n"
     )
     yield "## Floors\n"
     yield "| what | floor | measured | holds |"
@@ -210,10 +218,13 @@ def floors(
         yield "rocpd ingest, 1M", "≤ 1.5 times CSV", f"{ratio:.2f}", ratio <= 1.5
         peak = max(float(million.csv["peak_mb"]), float(million.rocpd["peak_mb"]))
         yield "peak memory of ingest, 1M", "< 600 MB", f"{peak:.0f} MB", peak < 600
-        taken = float(million.analyses["seconds"])
-        yield "all analyses, 1M", "< 3 s", f"{taken:.2f} s", taken < 3
+        taken = float(million.four["seconds"])
+        yield "four analyses, 1M", "< 3 s", f"{taken:.2f} s", taken < 3
         taken += float(million.rocpd["seconds"])
-        yield "rocpd ingest and analyses, 1M", "< 20 s", f"{taken:.1f} s", taken < 20
+        yield "rocpd ingest and four analyses, 1M", "< 20 s", f"{taken:.1f} s", taken < 20
+        taken, peak = (float(million.analyses[name]) for name in ("seconds", "peak_mb"))
+        yield "all analyses, 1M", "< 10 s", f"{taken:.2f} s", taken < 10
+        yield "peak memory of all analyses, 1M", "< 1,500 MB", f"{peak:.0f} MB", peak < 1500
     three = by_size.get(3_000_000)
     if million is not None and three is not None:
         for name in ("csv", "rocpd"):
@@ -227,7 +238,12 @@ def floors(
             )
     if recorded is not None:
         taken = sum(float(facts["seconds"]) for facts in recorded.values())
-        yield "recorded folder of three dispatches", "< 2 s", f"{taken:.2f} s", taken < 2
+        yield (
+            "recorded folder of three dispatches, four analyses",
+            "< 2 s",
+            f"{taken:.2f} s",
+            taken < 2,
+        )
     loads = ", ".join(helped["loads"]) or "none"
     heavy = {"duckdb", "polars", "textual"} & set(helped["loads"])
     measured = f"{loads}; {helped['seconds']:.2f} s"

@@ -72,9 +72,11 @@ def _rows(profile: Path) -> int:
         return sum(int(opened.scalar(f"SELECT count(*) FROM {each}")) for each in tables)
 
 
-def analyses(profile: str) -> Facts:
-    """Run every analysis that ships over a profile, opening included, nothing cached."""
+def analyses(profile: str, only: str = "") -> Facts:
+    """Run analyses over a profile, opening included, nothing cached; all by default."""
     from rocperf import pipeline
+
+    selection = pipeline.Selection(only=tuple(only.split(",")) if only else ())
 
     Path(f"{profile}.findings.json").unlink(missing_ok=True)
     ends: list[tuple[str, float]] = []
@@ -82,7 +84,9 @@ def analyses(profile: str) -> Facts:
     def run() -> Facts:
         began = time.perf_counter()
         result = pipeline.analyze(
-            Path(profile), on_outcome=lambda name: ends.append((name, time.perf_counter()))
+            Path(profile),
+            selection,
+            on_outcome=lambda name: ends.append((name, time.perf_counter())),
         )
         starts = [began, *(end for _, end in ends)]
         each = {name: end - start for (name, end), start in zip(ends, starts, strict=False)}
