@@ -19,6 +19,12 @@ from rocperf.profile import open_profile
 if TYPE_CHECKING:
     from rocperf.profile import Profile
 
+#: Counters that every kernel raises: where they are 0, too, the clock stood still. Others may be
+#: 0 for good, such as all operations of a precision that the program does not use.
+RAISED = frozenset(
+    ("SQ_ACTIVE_INST_ANY", "SQ_ACTIVE_INST_VALU", "SQ_BUSY_CU_CYCLES", "SQ_BUSY_CYCLES", "SQ_INSTS",
+     "SQ_INSTS_SALU", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES", "TA_TOTAL_WAVEFRONTS_sum")
+)  # fmt: skip
 #: Files that rocperf itself puts into the folder of a pass.
 OWN = ("rocprofv3.log",)
 
@@ -76,7 +82,8 @@ class Seen:
     def gated(self) -> bool:
         """Whether waves ran and nothing else was counted: the counters' clock stood still."""
         others = {n: v for n, v in self.counters.items() if n not in ANCHORS}
-        return self.counters.get("SQ_WAVES", 0) > 0 and len(others) > 1 and not any(others.values())
+        telling = len(others) > 1 and not RAISED.isdisjoint(others)
+        return self.counters.get("SQ_WAVES", 0) > 0 and telling and not any(others.values())
 
 
 def look(folder: Path) -> Seen:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+from rocperf.testing.simulator import arithmetic
 from rocperf.testing.simulator.clock import Cycles, cycles, l2_channels, quad_cycles
 from rocperf.testing.simulator.gpus import GPUS, Gpu
 from rocperf.testing.simulator.kernels import Launch
@@ -88,7 +89,7 @@ _SQ_GFX9: dict[str, tuple[str, Rule]] = {
     "SQ_ACTIVE_INST_VALU": ("vector work, in four cycles", lambda f: quad_cycles(f.launch, f.gpu)),
     "SQ_THREAD_CYCLES_VALU": (
         "vector work times lanes",
-        lambda f: quad_cycles(f.launch, f.gpu) * f.gpu.wave,
+        lambda f: quad_cycles(f.launch, f.gpu) * f.launch.kernel.lanes,
     ),
     "SQ_INSTS_VMEM": ("memory instructions", lambda f: f.work.loads + f.work.stores),
     "SQ_INSTS_VMEM_RD": ("loads", lambda f: f.work.loads),
@@ -173,17 +174,18 @@ def counters_of(gfx: str) -> dict[str, Counter]:
 
     basic("GRBM_COUNT", "GRBM", gpu.xccs, "cycles, each die", lambda f: f.clock.gui)
     basic("GRBM_GUI_ACTIVE", "GRBM", gpu.xccs, "busy cycles, each die", lambda f: f.clock.gui)
-    for name, (text, rule) in (_SQ if gpu.rdna else _SQ | _SQ_GFX9).items():
+    further = {} if gpu.rdna else _SQ_GFX9 | arithmetic.sequencer(gfx)
+    for name, (text, rule) in (_SQ | further).items():
         basic(name, "SQ", gpu.engines, text, rule)
     if gpu.rdna:
         _rdna(gpu, basic)
         return table
-    for name, (text, rule) in _TEXTURE.items():
+    for name, (text, rule) in (_TEXTURE | arithmetic.VECTOR_L1).items():
         block = name.partition("_")[0]
         basic(name, block, gpu.cus, text, rule)
         derived(f"{name}_sum", text, rule, name)
     edge = "EA" if gfx == "gfx90a" else "EA0"
-    l2 = dict(_L2) | {f"{edge}_{n}": r for n, r in (_reads(gpu) | _WRITES).items()}
+    l2 = _L2 | arithmetic.L2 | {f"{edge}_{n}": r for n, r in (_reads(gpu) | _WRITES).items()}
     l2["BUBBLE"] = ("reads of 128 bytes", lambda f: 0 if gfx == "gfx90a" else f.work.read_lines)
     for name, (text, rule) in l2.items():
         basic(f"TCC_{name}", "TCC", l2_channels(gpu), text, rule)

@@ -84,6 +84,10 @@ class Kernel:
         work-item in bytes.
     valu, trans, salu, smem
         Instructions a wave executes; `trans` of the `valu` ones are transcendental.
+    lanes
+        Lanes of a wave that take part in a vector instruction, on average.
+    operations
+        Of the `valu` instructions those on floating point, such as ``("FMA_F64", 16)``.
     code_lines
         64-byte lines of its code.
     accesses, lds_accesses
@@ -101,6 +105,8 @@ class Kernel:
     salu: int = 3
     smem: int = 3
     code_lines: int = 18
+    lanes: int = 64
+    operations: tuple[tuple[str, int], ...] = ()
     accesses: tuple[Access, ...] = ()
     lds_accesses: tuple[LdsAccess, ...] = ()
 

@@ -48,6 +48,7 @@ UNIT_COPY = Kernel(
 REGISTER_HEAVY = Kernel(
     "advect_all_species(double*, double const*, double const*, int)", vgpr=256, agpr=40, sgpr=96,
     valu=260, salu=40, smem=12, code_lines=120,
+    operations=(("FMA_F64", 96), ("MUL_F64", 48), ("ADD_F64", 48)),
     accesses=(Access("load", 8, repeat=6), Access("store", 8, repeat=3)),
 )  # fmt: skip
 #: So much LDS that one workgroup of four waves fits on a compute unit.
@@ -65,6 +66,7 @@ TINY_GRID = Kernel(
 #: A healthy kernel for the copy programs: it adds to neighbouring elements.
 ADD = Kernel(
     "vector_add(float*, float const*, float const*, int)", vgpr=8, sgpr=16, valu=8,
+    operations=(("ADD_F32", 1),),
     accesses=(Access("load", 4), Access("load", 4), Access("store", 4)),
 )  # fmt: skip
 #: The kernel of a collective; it would wait for its peers on other GPUs.
