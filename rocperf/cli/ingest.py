@@ -10,6 +10,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rocperf.cli.progress import Progress
 
+#: What a summary counts, and where that is.
+COUNTED = {
+    "run": "runs",
+    "dispatch": "all_dispatches",
+    "counter value": "counter_values",
+    "copy": "copies",
+    "API call": "api_calls",
+    "marker": "markers",
+    "PC sample": "pc_samples",
+    "KFD event": "kfd_events",
+    "link": "links",
+    "note": "notes WHERE severity <> 'info'",
+}
+
 
 def add(verbs: Any, shared: argparse.ArgumentParser) -> None:
     """Declare the verb."""
@@ -106,31 +120,10 @@ def show_event(progress: Progress, event: object, *, verbose: bool = False) -> N
 def summarise(path: Path, progress: Progress) -> None:
     """Say on standard error what the profile holds."""
     from rocperf.profile import open_profile
+    from rocperf.report.amounts import count
 
+    tables = ", ".join(f"(SELECT count(*) FROM {table})" for table in COUNTED.values())
     with open_profile(path) as profile:
-        counts = profile.sql(
-            "SELECT (SELECT count(*) FROM runs) AS runs,"
-            " (SELECT count(*) FROM all_dispatches) AS dispatches,"
-            " (SELECT count(*) FROM counter_values) AS counters,"
-            " (SELECT count(*) FROM copies) AS copies,"
-            " (SELECT count(*) FROM api_calls) AS calls,"
-            " (SELECT count(*) FROM notes WHERE severity <> 'info') AS notes"
-        ).row(0, named=True)
-    words = {
-        "runs": "run",
-        "dispatches": "dispatch",
-        "counters": "counter value",
-        "copies": "copy",
-        "calls": "API call",
-        "notes": "note",
-    }
-    parts = [f"{n:,} {_plural(words[key], n)}" for key, n in counts.items() if n]
+        counts = profile.sql(f"SELECT {tables}").row(0)
+    parts = [count(n, noun) for noun, n in zip(COUNTED, counts, strict=True) if n]
     progress.say(", ".join(parts) or "nothing")
-
-
-def _plural(word: str, n: int) -> str:
-    if n == 1:
-        return word
-    if word.endswith("y"):
-        return word[:-1] + "ies"
-    return word + ("es" if word.endswith("ch") else "s")

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from rocperf.cli import main, parser
+from rocperf.cli.ingest import summarise
+from rocperf.cli.progress import Progress
 from rocperf.report.tables import table_text
 from rocperf.testing import TraceBuilder, us
 
@@ -99,3 +101,13 @@ def test_the_demo_replaces_nothing_but_a_demo(
     assert main(["demo"]) == 2
     assert "demo.rocperf exists and is not of a demo" in capsys.readouterr().err
     assert (work / "demo.rocperf").read_bytes() == kept
+
+
+def test_what_was_read_is_counted_kind_by_kind(
+    trace: TraceBuilder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace.dispatch("k", start=0, duration=us(7)).marker("step", start=0, duration=us(9))
+    trace.marker("step", start=us(9), duration=us(9))
+    path = trace.save(tmp_path / "app.rocperf")
+    summarise(path, Progress(quiet=False))
+    assert capsys.readouterr().err == "1 run, 1 dispatch, 2 markers\n"

@@ -228,7 +228,7 @@ def test_what_is_missing_is_named(make: Make) -> None:
         assert profile.missing(Requires(tables=("dispatches",))) == ()
         assert profile.missing(Requires(tables=("copies",))) == ("rows in copies",)
         [vgpr] = profile.missing(Requires(columns=("dispatches.vgpr",)))
-        assert vgpr.startswith("dispatches.vgpr: ")
+        assert vgpr.startswith("dispatches.vgpr, which no row has: ")
         [share] = profile.missing(Requires(metrics=("lds-conflict-share",)))
         assert share == "counters SQ_LDS_IDX_ACTIVE"
         either = (("lds-conflict-share",), ("lds-conflicts-per-instruction",))
