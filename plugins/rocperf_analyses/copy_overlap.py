@@ -25,6 +25,8 @@ OVERLAP = (
 ), sums AS (
     SELECT run_id, agent_id, max(end_ns) - min(start_ns) AS span_ns,
            count(*) FILTER (kind = 'copy') AS copies,
+           count(DISTINCT nullif(correlation_id, 0)) FILTER (kind = 'copy')
+               + count(*) FILTER (kind = 'copy' AND coalesce(correlation_id, 0) = 0) AS calls,
            sum(greatest(0, end_ns - greatest(start_ns, coalesce(any_ns, start_ns))))::BIGINT
                AS either_ns,
            sum(CASE WHEN kind = 'copy' THEN
@@ -57,6 +59,12 @@ class OverlapOptions(rocperf.Options):
         help="Share of the copies' time beside kernels from which they count as hidden; a choice.",
         minimum=0,
         maximum=1,
+    )
+    min_calls: int = option(
+        4,
+        help="Calls that copy from which kernels could hide them; ours: fewer bring the input and "
+        "fetch the result.",
+        minimum=1,
     )
     min_share: float = option(
         0.02, help="Leave out savings below this share of wall time; ours.", minimum=0, maximum=1
@@ -107,7 +115,7 @@ class CopyOverlap(rocperf.Analysis[OverlapOptions]):
         )  # fmt: skip
 
     def _exposed(self, row: dict[str, Any]) -> bool:
-        if not row["copies_ns"] or _saves(row) <= 0:
+        if row["calls"] < self.options.min_calls or _saves(row) <= 0:
             return False
         exposed, hidden = int(row["exposed_ns"]), int(row["both_ns"])
         alone = exposed > self.options.min_exposed * row["span_ns"]
