@@ -21,6 +21,9 @@ LONGEST = 160
 #: ours: two lines.
 MOST_NAMES = 6
 
+#: Stands for the target of a GPU that the trace does not describe.
+UNKNOWN = "unknown"
+
 _ASKED_IN_VAIN = """
 SELECT counter, "pass", status, exit_code, message
 FROM requested_counters JOIN passes USING ("pass")
@@ -149,7 +152,7 @@ class _Counters:
         rows = profile.sql("SELECT DISTINCT counter FROM counter_values WHERE value IS NOT NULL")
         self._have = frozenset(rows["counter"].to_list())
         known = sorted({gpu.target for gpu in profile.agents if gpu.target})
-        self._targets: Sequence[str] = known or ["unknown"]
+        self._targets: Sequence[str] = known or [UNKNOWN]
         self._why: dict[str, dict[str, None]] = {}
         self._unfinished: set[str] = set()
         for counter, number, status, code, message in profile.sql(_ASKED_IN_VAIN).iter_rows():
@@ -164,8 +167,8 @@ class _Counters:
         return counter in self._unfinished
 
     def known(self, metric: str) -> bool:
-        """Tell whether a metric has a formula on a GPU of the profile."""
-        return bool(self._ways(metric))
+        """Tell whether a metric has a formula on a GPU of the profile, as far as one is known."""
+        return self._targets == [UNKNOWN] or bool(self._ways(metric))
 
     def _ways(self, metric: str) -> list[Collection[str]]:
         return [
@@ -178,7 +181,8 @@ class _Counters:
         """Say what keeps a metric from being computed; None when nothing does."""
         ways = self._ways(metric)
         if not ways:
-            return Lack((metric,), f"not available on {', '.join(self._targets)}")
+            where = f"not available on {', '.join(self._targets)}"
+            return Lack((metric,), where if self._targets != [UNKNOWN] else "the GPU is not known")
         if any(set(names) <= self._have for names in ways):
             return None
         names = tuple(name for name in ways[0] if name not in self._have)

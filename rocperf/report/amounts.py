@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 _TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
+#: Units of time that measures come in.
+NANOSECONDS = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -32,12 +34,14 @@ def share(part: float) -> str:
 def amount(value: float | str, unit: str = "") -> str:
     """Write a measured value with its unit, in no more digits than it deserves.
 
-    Bytes and nanoseconds get a unit that fits; whole numbers keep their digits, others get four.
+    Bytes and times get a unit that fits; whole numbers keep their digits, others get four.
     """
     if isinstance(value, str):
         return f"{value} {unit}".rstrip()
-    if unit in ("B", "ns") and value >= 0:
-        return size(round(value)) if unit == "B" else duration(round(value))
+    if unit == "B" and value >= 0:
+        return size(round(value))
+    if unit in NANOSECONDS:
+        return duration(round(value * NANOSECONDS[unit]))
     whole = isinstance(value, int) or (value == round(value) and abs(value) < 1e15)
     digits = 0 if whole or abs(value) >= 1000 else 3 - _magnitude(value)
     return f"{value:,.{digits}f} {unit}".rstrip()

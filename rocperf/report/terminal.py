@@ -21,7 +21,7 @@ from rocperf.model import (
     Severity,
     Skipped,
 )
-from rocperf.report.amounts import amount, count, duration, share
+from rocperf.report.amounts import NANOSECONDS, amount, count, duration, share
 from rocperf.report.command_lines import wrap_command
 from rocperf.report.visible import visible
 
@@ -273,7 +273,7 @@ def measured(measure: Measure) -> str:
     """Write a measure's value with its unit, and what it is held against."""
     limit = ""
     if measure.limit is not None:
-        unit = measure.unit if measure.unit in ("B", "ns") else ""
+        unit = measure.unit if measure.unit in ("B", *NANOSECONDS) else ""
         limit = f" (limit {amount(measure.limit, unit)})"
     return f"{amount(measure.value, measure.unit)}{limit}"
 

@@ -187,3 +187,13 @@ def test_of_many_names_the_first_are_told_and_the_others_counted() -> None:
     six = tuple("ABCDEF")
     assert str(Lack(six, counters=True)) == "counters A, B, C, D, E, F"
     assert str(Lack((*six, "G"), "why", counters=True)) == "counters A, B, C, D and 3 more (why)"
+
+
+def test_where_the_gpu_is_not_known_collecting_would_tell(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "csv.rocperf") as store:
+        path = store.commit()
+    one = Requires(metrics=("fabric-read-bandwidth",))
+    with open_profile(path) as profile:
+        (text,) = profile.missing(one)
+        assert "on unknown" not in text
+        assert profile.command_for("x", one) == "rocperf collect --for x -- ./app"
