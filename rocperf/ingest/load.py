@@ -15,24 +15,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-from rocperf.errors import InputError, NothingError, PartialError, RocperfError
+from rocperf.errors import InputError, PartialError, RocperfError
 from rocperf.ingest.append import check_base, next_ids, take_back_dispatches
 from rocperf.ingest.collected import assign_passes, record_passes
+from rocperf.ingest.consistent import check_counters
 from rocperf.ingest.discover import Workload, discover, readers
 from rocperf.ingest.events import Note, Progress
-from rocperf.ingest.identify import (
-    describe_runs,
-    number_kernels,
-    record_files,
-    runs_without_events,
-)
+from rocperf.ingest.identify import describe_runs, number_kernels, record_files
 from rocperf.ingest.leftovers import remove_leftovers
 from rocperf.ingest.match import match_launches
 from rocperf.ingest.packed import unpack
+from rocperf.ingest.remains import drop_idle_runs, mark_broken, raise_nothing
 from rocperf.ingest.repeated import join_repeated_runs
 from rocperf.ingest.sink import StoreSink
 from rocperf.ingest.source import OnEvent, SourceFile
-from rocperf.ingest.twins import HARMLESS, sha256_of, twins_among, without_twins
+from rocperf.ingest.twins import sha256_of, twins_among, without_twins
 from rocperf.schema import SCHEMA_VERSION
 from rocperf.store import Store, explained
 
@@ -136,12 +133,12 @@ def ingest(
         sink = StoreSink(
             store, total, on_event, first_run=first_run, first_file=first_file, salvage=salvage
         )
+        sink.max_unpacked = max_unpacked or shutil.disk_usage(output.parent).free // 2
         for text in skipped:
             sink.note("warning", "path-skipped", text)
         if base is not None:
             take_back_dispatches(store)
-        free = shutil.disk_usage(output.parent).free
-        _read_all(workloads, sink, merge=merge, limit=max_unpacked or free // 2)
+        _read_all(workloads, sink, merge=merge)
         if strict and sink.notes:
             raise PartialError(
                 f"{sink.notes} oddities while reading; nothing was written",
@@ -164,7 +161,7 @@ def _refuse_several(paths: Sequence[Path], workloads: Sequence[Workload]) -> Non
             )
 
 
-def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool, limit: int) -> None:
+def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool) -> None:
     # What is refused at first sight may be of any size: no checksum is taken of it.
     sources = [
         s for each in workloads for s in each.sources if not (s.kind or "").startswith("odd")
@@ -184,33 +181,34 @@ def _read_all(workloads: Sequence[Workload], sink: StoreSink, *, merge: bool, li
         for number, workload in enumerate(workloads):
             sink.workload, sink.root = number if merge else 0, workload.root
             fresh = without_twins(workload, checksums, known, sink)
-            _read_workload(_unpacked(fresh, sink, limit, failures), sink, failures)
+            _read_workload(_unpacked(fresh, sink, failures), sink, failures)
         if not any(record.status == "read" for record in sink.files):
             if failures:
                 raise failures[0]
             if sink.refusals:
                 raise InputError(sink.refusals[0], hint="record it again, or copy it again")
-            _raise_nothing(sink)
-        _mark_broken(sink)
+            raise_nothing(sink)
+        mark_broken(sink)
         join_repeated_runs(sink)
-        _drop_idle_runs(sink)
+        drop_idle_runs(sink)
         folders = assign_passes(sink, [each.root for each in workloads])
         number_kernels(sink)
         describe_runs(sink)
         record_passes(sink, folders)
         match_launches(sink)
+        check_counters(sink)
         checksums.update({path: future.result() for path, future in pending.items()})
         record_files(sink, checksums)
 
 
 def _unpacked(
-    sources: Sequence[SourceFile], sink: StoreSink, limit: int, failures: list[RocperfError]
+    sources: Sequence[SourceFile], sink: StoreSink, failures: list[RocperfError]
 ) -> list[SourceFile]:
     """Give packed tables a text; refuse those that break off or are too large."""
     found: list[SourceFile] = []
     for source in sources:
         try:
-            done = unpack(source, sink.store.unpacked, limit, salvage=sink.salvage)
+            done = unpack(source, sink.store.unpacked, sink.max_unpacked, salvage=sink.salvage)
         except InputError as error:
             failures.append(error)
             sink.refuse(source, error.message)
@@ -241,51 +239,6 @@ def _read_workload(
                     sink.refuse(source, error.message)
             for source in unit:
                 sink.finished(source)
-
-
-def _mark_broken(sink: StoreSink) -> None:
-    """Mark runs incomplete of which a file breaks off."""
-    for record in sink.files:
-        if record.source.path in sink.broken and record.run_id in sink.runs:
-            sink.runs[record.run_id].status = "incomplete"
-
-
-def _drop_idle_runs(sink: StoreSink) -> None:
-    """Leave out runs of processes that did no GPU work, where others did some."""
-    idle = runs_without_events(sink, sink.runs)
-    if idle == set(sink.runs):
-        if any(record.source.format == "topology" for record in sink.files):
-            return
-        _raise_nothing(sink)
-    for run_id in sorted(idle):
-        info = sink.runs[run_id]
-        if info.tool == "topology":
-            continue
-        who = f"process {info.pid}" if info.pid else f"run {run_id}"
-        who = f"rank {info.rank}" if info.rank is not None else who
-        sink.note("info", "process-idle", f"{who} recorded no events; it is left out")
-        for table in ("agents", "links", "code_objects"):
-            sink.connection.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
-        del sink.runs[run_id]
-        for record in sink.files:
-            if record.run_id == run_id:
-                record.run_id = None
-
-
-def _raise_nothing(sink: StoreSink) -> None:
-    names = [record.source.path.name for record in sink.files]
-    events = [record for record in sink.files if record.source.kind not in HARMLESS]
-    if events and all(record.status == "ignored" for record in events):
-        raise NothingError(
-            f"nothing new: every event of these {len(names)} files is in {sink.store.target}"
-            " already",
-            hint="-v tells why of each; --force reads everything again",
-        )
-    shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-    raise NothingError(
-        f"nothing to analyse: no events in {shown}",
-        hint="did the program do GPU work, and was it traced? rocperf collect ./app does both",
-    )
 
 
 def cached_profile(

@@ -115,6 +115,7 @@ class Asking:
             "inputs": ("INTEGER", [len(each.formula.expression.inputs) for each in asked]),
             "timed": ("BOOLEAN", [each.formula.needs == "cycles" for each in asked]),
             "rated": ("BOOLEAN", [each.formula.needs == "time" for each in asked]),
+            "shader": ("BOOLEAN", [_shader(each.formula) for each in asked]),
             "gated": ("BOOLEAN", [each.metric.id != "waves" for each in asked]),
             "wave_cycles": (
                 "BOOLEAN",
@@ -164,6 +165,11 @@ class Asking:
         if not kinds:
             return "NULL::VARCHAR", "NULL::VARCHAR"
         return f"CASE {' '.join(kinds)} END", f"CASE {' '.join(texts)} END"
+
+
+def _shader(formula: Formula) -> bool:
+    """Tell whether a formula has a counter that stands still when no wave runs."""
+    return any(not name.startswith("GRBM_") for name in formula.expression.counters)
 
 
 def _bound(value: float | None, sign: int) -> float | None:

@@ -17,6 +17,7 @@ from rocperf.metrics.answer import VALUED, judged_sql, lacking_sql, write_absent
 from rocperf.metrics.asked import ABSENT, FORMULAS, INPUTS, Asking
 from rocperf.metrics.catalogue import metric
 from rocperf.metrics.homes import USES, complete_uses_sql, sums_sql
+from rocperf.metrics.invariants import CODE, concerned
 from rocperf.metrics.sums import (
     AGENTS,
     ANCHORS,
@@ -102,6 +103,7 @@ def evaluate(
         gpus = tell_gpus(connection, gpu_of, facts)
         dispatches = dispatches_sql(per, kernels)
         add_up(connection, names, per, dispatches)
+        _doubt(connection, names)
         present, seen = _counters(connection, names)
         asking = Asking(wanted, gpus, present)
         asking.write(connection, names)
@@ -109,6 +111,26 @@ def evaluate(
     finally:
         for each in _TABLES:
             connection.execute(f"DROP TABLE IF EXISTS temp.{each}")
+
+
+def _doubt(connection: duckdb.DuckDBPyConnection, names: list[str]) -> None:
+    """Attach to counters what their run's notes say of contradictions among them."""
+    rows: list[tuple[int, str]] = connection.execute(
+        "SELECT DISTINCT run_id, code FROM notes WHERE starts_with(code, ?) AND run_id IS NOT NULL",
+        [CODE],
+    ).fetchall()
+    for run_id, code in rows:
+        numbers = [c for c, n in enumerate(names) if n in concerned(code.removeprefix(CODE))]
+        if numbers:
+            connection.execute(
+                f"UPDATE {CELLS} SET reason = concat_ws('; ', reason, $said) "
+                "WHERE run = $run AND list_contains($numbers, c)",
+                {
+                    "said": f"counters of run {run_id} contradict each other, see its notes",
+                    "run": run_id,
+                    "numbers": numbers,
+                },
+            )
 
 
 def _counters(

@@ -58,9 +58,10 @@ def texts(doubts: Sequence[Doubt], *, fatal: bool, also: Sequence[str] = ()) -> 
 def run_doubts() -> dict[str, list[Doubt]]:
     """Return the doubts of what one run counted, by the kind of formula that they concern.
 
-    ``gated`` concerns all but the number of waves; ``wave_cycles``, ``timed`` (held against
-    cycles) and ``rated`` (over time) concern formulas that are so. Columns are those of
-    `rocperf.metrics.sums.RUNS` and ``clock_hz`` and ``xccs``.
+    ``shader`` concerns formulas with a counter of the shader engines or caches, ``gated`` all
+    but the number of waves; ``wave_cycles``, ``timed`` (held against cycles) and ``rated`` (over
+    time) concern formulas that are so. Columns are those of `rocperf.metrics.sums.RUNS` and
+    ``clock_hz`` and ``xccs``.
     """
     silent = "waves > 0 AND valu = 0 AND silent"
     idle = "'waves ran but SQ_WAVE_CYCLES is 0: this GPU does not count it'"
@@ -73,6 +74,7 @@ def run_doubts() -> dict[str, list[Doubt]]:
     ratio = "gui / xccs / (gui_ns * 1e-9 * clock_hz)"
     many = f"format('the GPU counted {{:.2f}} times the cycles that fit the time', {ratio})"
     return {
+        "shader": [Doubt("waves = 0", "'no wave was counted though the kernel ran'")],
         "gated": [Doubt(silent, _GATED)],
         "wave_cycles": [Doubt("waves > 0 AND wave_cycles = 0", idle)],
         "timed": [

@@ -83,7 +83,8 @@ def test_instances_add_up_to_the_wide_value(
     with rocperf.open(path) as profile:
         pairs = profile.sql("""
             WITH added AS (
-                SELECT run_id, dispatch_id, counter || '_sum' AS counter, sum(value) AS total, count(*) AS instances
+                SELECT run_id, dispatch_id, counter || '_sum' AS counter, sum(value) AS total,
+                       count(*) AS instances
                 FROM counter_instances GROUP BY ALL
             )
             SELECT added.counter, instances, total, v.value

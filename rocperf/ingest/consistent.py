@@ -1,0 +1,37 @@
+"""Notes of counters that contradict each other, their launch or its time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocperf.hardware import Gpu
+from rocperf.metrics.consistency import broken
+from rocperf.metrics.invariants import CLOCK, CODE
+
+if TYPE_CHECKING:
+    from rocperf.ingest.sink import StoreSink
+
+
+def check_counters(sink: StoreSink) -> None:
+    """Note each rule that dispatches of a run break: what rests on it is believed less.
+
+    Cycles beyond the clock are usual on short kernels of some GPUs, so that this is only told.
+    """
+    sink.connection.execute("DELETE FROM notes WHERE starts_with(code, ?)", [CODE])  # of a base
+    rows = pl.DataFrame(sink.connection.sql("SELECT * FROM agents WHERE kind = 'GPU'")).to_dicts()
+    gpus = {(row["run_id"], row["agent_id"]): Gpu.from_agent(row) for row in rows}
+
+    def gpu_of(run_id: int, agent_id: int | None) -> Gpu | None:
+        return None if agent_id is None else gpus.get((run_id, agent_id))
+
+    for found in broken(sink.connection, gpu_of):
+        severity = "info" if found.invariant == CLOCK else "warning"
+        sink.note(
+            severity,
+            CODE + found.invariant,
+            str(found),
+            rows=found.dispatches,
+            run_id=found.run_id,
+        )
