@@ -210,6 +210,14 @@ def test_the_hottest_instruction_of_the_reading_kernel_is_named(ingested: Ingest
     assert finding.saves_ns is None
 
 
+def test_the_recorded_rank_waits_in_the_open(ingested: Ingested) -> None:
+    """4.16 s of RCCL, of which 0.2 s run beside compute; the rest of its 15 s the GPU idles."""
+    [finding] = findings(ingested("rocprofv3_json_mi350x_rccl"), "rccl-bandwidth")
+    assert finding.rule == "rccl-bandwidth/exposed"
+    assert finding.saves_ns == 3_962_709_684
+    assert any("one rank cannot tell" in doubt for doubt in finding.doubts)
+
+
 def test_no_recording_holds_driver_events_and_that_is_said(ingested: Ingested) -> None:
     result = pipeline.analyze(
         ingested("rocpd_gfx1201_llama"), pipeline.Selection(only=("page-migration",))
