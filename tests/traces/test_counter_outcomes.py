@@ -44,6 +44,7 @@ FOLDERS = (
 FOUND: dict[str, dict[str, set[tuple[str, str]]]] = {
     "register-spills": {},
     "roofline": {},
+    "cache-locality": {},
 }
 
 
