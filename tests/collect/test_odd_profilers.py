@@ -167,7 +167,7 @@ def test_ctrl_c_keeps_what_is_finished(
 ) -> None:
     trace = write(tmp_path, "kernel_trace.csv", TRACE.format(name="k", grid=64))
     path = profiler(
-        tmp_path, trace, f"touch {tmp_path}/counting; trap 'sleep 1; exit 130' INT; sleep 60 & wait"
+        tmp_path, trace, f"trap 'sleep 1; exit 130' INT; touch {tmp_path}/counting; sleep 60 & wait"
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "rocperf", "collect", "--for", "lds-bank-conflicts",
