@@ -107,6 +107,9 @@ class Finding:
         What lowers the confidence, one sentence each.
     command
         The command to run next, if there is one.
+    symptom
+        Whether it says what is seen, not why: where another finding about the same subject names
+        a cause, a screen tells it as a part of that one.
     """
 
     rule: str
@@ -119,6 +122,7 @@ class Finding:
     doubts: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     command: str | None = None
+    symptom: bool = False
 
 
 @dataclass(frozen=True, slots=True)

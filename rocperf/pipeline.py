@@ -16,6 +16,7 @@ from rocperf.metrics.catalogue import metrics as known_metrics
 from rocperf.model import Completed, Outcome, RankedFinding, Severity
 from rocperf.plugin import AnalysisType, Plugins, configure
 from rocperf.profile import Profile, is_profile, open_profile
+from rocperf.profile.wall_time import WallTime, spent
 
 if TYPE_CHECKING:
     from rocperf.collect import Collected, Plan
@@ -60,6 +61,8 @@ class Summary:
         (``info``) last.
     source
         What the user named, where that is not the profile but what it was read from.
+    spent
+        Where the wall time went; None where that cannot be told.
     """
 
     path: str
@@ -77,6 +80,7 @@ class Summary:
     notes: tuple[tuple[str, str, int], ...]
     region: str | None = None
     source: str | None = None
+    spent: WallTime | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,23 @@ class Result:
         """Every finding, the one that could save most first."""
         found = [f for o in self.outcomes if isinstance(o, Completed) for f in o.findings]
         return tuple(sorted(found, key=_rank))
+
+    @property
+    def covered_ns(self) -> int | None:
+        """How much of the wall time findings could save together at most, nanoseconds.
+
+        Findings about one kernel or the same copies are about the same time: the largest counts.
+        Those about a GPU are about idle time of different causes, or add what they name. Never
+        more than the wall time; None without one.
+        """
+        if self.summary.wall_ns is None or self.summary.serialised:
+            return None
+        largest: dict[tuple[str, str], int] = {}
+        for finding in (ranked.finding for ranked in self.findings):
+            kind = finding.rule if finding.subject.kind == "gpu" else finding.subject.kind
+            key = (kind, finding.subject.name)
+            largest[key] = max(largest.get(key, 0), finding.saves_ns or 0)
+        return min(sum(largest.values()), self.summary.wall_ns)
 
 
 def _rank(ranked: RankedFinding) -> tuple[int, int, str, str]:
@@ -291,6 +312,7 @@ def summarise(profile: Profile, path: Path, region: str | None = None) -> Summar
         serialised=profile.serialised,
         notes=tuple(sorted((*notes.iter_rows(), *told), key=lambda note: note[0] == "info")),
         region=region,
+        spent=None if profile.serialised else spent(profile),
         **row,
     )
 

@@ -30,6 +30,7 @@ def finding_to_dict(finding: Finding) -> dict[str, Any]:
         "doubts": list(finding.doubts),
         "evidence": [_evidence_to_dict(each) for each in finding.evidence],
         "command": finding.command,
+        "symptom": finding.symptom,
     }
 
 
@@ -54,6 +55,7 @@ def finding_from_dict(row: Mapping[str, Any]) -> Finding:
         doubts=tuple(_texts(row, "doubts")),
         evidence=tuple(_evidence_from_dict(each) for each in row["evidence"]),
         command=None if row["command"] is None else _text(row, "command"),
+        symptom=row.get("symptom") is True,
     )
 
 

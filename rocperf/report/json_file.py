@@ -5,6 +5,7 @@ The layout is described in ``docs/reference/findings-json.md``.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,8 @@ def document(result: Result) -> dict[str, Any]:
             "wall_ns": summary.wall_ns,
             "kernel_ns": summary.kernel_ns,
             "serialised": summary.serialised,
+            "spent": None if summary.spent is None else dataclasses.asdict(summary.spent),
+            "covered_ns": result.covered_ns,
             "dispatches": summary.dispatches,
             "kernels": summary.kernels,
             "copies": summary.copies,

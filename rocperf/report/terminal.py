@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import os
 import shutil
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
-
-from rich.cells import cell_len, set_cell_size
 
 from rocperf.model import (
     SEVERITY_BOUNDS,
     Failed,
     Finding,
     Measure,
-    Outcome,
     RankedFinding,
     Severity,
     Skipped,
 )
 from rocperf.report.amounts import NANOSECONDS, amount, count, duration, share
 from rocperf.report.command_lines import wrap_command
-from rocperf.report.visible import visible
+from rocperf.report.lines import wrap as _wrap
+from rocperf.report.unjudged import unjudged_lines
 
 if TYPE_CHECKING:
     from rocperf.pipeline import Result, Summary
 
 #: Findings of the first screen. A choice of ours: with the header they fill 24 to 40 lines.
 FIRST_SCREEN = 6
-#: Analyses that a command names; for more it collects what all of them need. A choice of ours.
-MOST_FOR = 4
 #: Bounds of the width that text is wrapped to, in cells. A choice of ours.
 NARROWEST, WIDEST = 60, 120
 
@@ -80,8 +75,9 @@ def render_text(result: Result, look: Look | None = None) -> str:
         Width, colour and amount.
     """
     look = look or Look()
-    lines = [*_header(result.summary, look), "", *_findings(result, look)]
-    lines += _unjudged(result.outcomes, look)
+    header = [*_header(result.summary, look), *_spent(result, look)]
+    lines = [*header, "", *_findings(result, look)]
+    lines += unjudged_lines(result.outcomes, look.width, verbose=look.verbose)
     lines += _notes(result.summary, look)
     return "\n".join(lines) + "\n"
 
@@ -109,6 +105,25 @@ def _header(summary: Summary, look: Look) -> list[str]:
         text = "No timing run: times are of a counter run, which runs one kernel at a time."
         lines += _wrap(text, look.width)
     return lines
+
+
+def _spent(result: Result, look: Look) -> list[str]:
+    """Say where the wall time went, and how much of it the findings are about."""
+    where, wall = result.summary.spent, result.summary.wall_ns
+    if where is None or not wall:
+        return []
+    parts = {
+        "computing": where.compute_ns,
+        "communicating": where.communication_ns,
+        "copying": where.copies_ns,
+        "idle": where.idle_ns,
+    }
+    text = "of wall: " + " · ".join(
+        f"{name} {share(ns / wall)}" for name, ns in parts.items() if ns
+    )
+    if result.covered_ns:
+        text += f" · findings could save {share(result.covered_ns / wall)} at most"
+    return _wrap(text, look.width)
 
 
 def _findings(result: Result, look: Look) -> list[str]:
@@ -143,7 +158,7 @@ def one_cause(findings: Sequence[RankedFinding]) -> list[tuple[RankedFinding, ..
 
     Findings about the same copies, or about the idle time of the same GPU, are about the same
     time: the largest stands for them. Those about a kernel are apart, since each asks for an
-    edit of its own.
+    edit of its own; but a symptom goes with the costliest cause that was found.
 
     Parameters
     ----------
@@ -155,13 +170,22 @@ def one_cause(findings: Sequence[RankedFinding]) -> list[tuple[RankedFinding, ..
     list of tuple
         Groups, ranked by their first.
     """
+    causes: dict[tuple[str, str], RankedFinding] = {}
+    for ranked in findings:
+        if not ranked.finding.symptom and ranked.finding.saves_ns is not None:
+            causes.setdefault(_subject(ranked), ranked)
     groups: dict[tuple[str, str], list[RankedFinding]] = {}
     for ranked in findings:
+        cause = causes.get(_subject(ranked), ranked) if ranked.finding.symptom else ranked
         subject = ranked.finding.subject
         merged = subject.kind == "copy"
-        key = (subject.kind, subject.name) if merged else (ranked.finding.rule, subject.name)
+        key = _subject(ranked) if merged else (cause.finding.rule, subject.name)
         groups.setdefault(key, []).append(ranked)
-    return [tuple(group) for group in groups.values()]
+    return [tuple(sorted(group, key=lambda r: r.finding.symptom)) for group in groups.values()]
+
+
+def _subject(ranked: RankedFinding) -> tuple[str, str]:
+    return ranked.finding.subject.kind, ranked.finding.subject.name
 
 
 def _finding(number: int, ranked: RankedFinding, result: Result, look: Look) -> list[str]:
@@ -193,53 +217,6 @@ def _evidence(finding: Finding, look: Look) -> list[str]:
     if finding.command:
         lines += wrap_command(finding.command, look.width, "      next: $ ", "        ")
     return lines
-
-
-def _unjudged(outcomes: tuple[Outcome, ...], look: Look) -> list[str]:
-    lines: list[str] = []
-    collecting: dict[str, list[str]] = {}
-    for skipped in alike(outcomes):
-        text = f"{skipped.analysis}: needs {'; '.join(skipped.missing)}"
-        lines += _wrap(text, look.width, "  ", "    ")
-        names, command = skipped.analysis.replace(" ", ""), skipped.command or ""
-        if command.startswith("rocperf collect "):
-            # One command for all, unless it names what it is for in some other way.
-            key = command.replace(f"--for {names} ", "--for \0 ", 1)
-            collecting.setdefault(key, []).append(names)
-        elif command:
-            lines += wrap_command(command, look.width, "    $ ", "      ")
-    for outcome in outcomes:
-        if isinstance(outcome, Failed):
-            text = f"{outcome.analysis}: failed: {outcome.error}"
-            lines += _wrap(text, look.width, "  ", "    ")
-    if collecting:
-        lines += ["", "To collect what is needed:"]
-    for command, those in collecting.items():
-        some = sum(name.count(",") + 1 for name in those) <= MOST_FOR
-        command = command.replace("--for \0 ", f"--for {','.join(those)} " if some else "", 1)
-        lines += wrap_command(command, look.width, "  $ ", "    ")
-    return ["", "Could not be judged:", *lines] if lines else []
-
-
-def alike(outcomes: Sequence[Outcome]) -> list[Skipped]:
-    """Join analyses that lack the same, with one command for all of them.
-
-    Returns
-    -------
-    list of Skipped
-        Names are joined by commas, as ``rocperf collect --for`` takes them.
-    """
-    groups: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
-    for outcome in outcomes:
-        if isinstance(outcome, Skipped):
-            command = outcome.command
-            if command is not None:
-                command = command.replace(f"--for {outcome.analysis} ", "--for \0 ", 1)
-            groups.setdefault((outcome.missing, command), []).append(outcome.analysis)
-    return [
-        Skipped(", ".join(names), missing, command and command.replace("\0", ",".join(names)))
-        for (missing, command), names in groups.items()
-    ]
 
 
 def _notes(summary: Summary, look: Look) -> list[str]:
@@ -284,21 +261,3 @@ def shorten(text: str, finding: Finding, short_names: dict[str, str]) -> str:
     if finding.subject.kind == "kernel" and name in short_names:
         return text.replace(name, short_names[name])
     return text
-
-
-def _wrap(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
-    """Break a text into lines of at most `width` cells, showing control characters."""
-    safe = visible(text)
-    rest = first if rest is None else rest
-    lines = textwrap.wrap(
-        safe, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
-    fitted: list[str] = []
-    for line in lines or [first]:
-        remaining = line
-        while cell_len(remaining) > width:  # wide characters count two cells
-            head = set_cell_size(remaining, width).rstrip()
-            fitted.append(head)
-            remaining = rest + remaining[len(head) :]
-        fitted.append(remaining)
-    return fitted

@@ -19,7 +19,9 @@ from rocperf.model import (
     Subject,
 )
 from rocperf.pipeline import Result, Summary
+from rocperf.profile.wall_time import WallTime
 from rocperf.report.amounts import amount, count, duration, share, size
+from rocperf.report.json_file import document
 from rocperf.report.terminal import Look, render_text
 
 SUMMARY = Summary(
@@ -124,10 +126,14 @@ def test_a_command_is_given_once_and_one_of_another_tool_beside_its_analysis() -
         Skipped("b", ("y",), other),
         Skipped("c", ("z",), resume),
     )
-    text = render_text(result(outcomes=(*lacks, Skipped("d", ("w",)))))
+    base = result(outcomes=(*lacks, Skipped("d", ("w",)), Skipped("e", ("v",), other)))
+    text = render_text(base, Look(verbose=True))
     assert f"  a: needs x\n  b: needs y\n    $ {other}\n  c: needs z\n  d: needs w\n" in text
     assert text.endswith(f"\nTo collect what is needed:\n  $ {resume}\n")
     assert text.count(resume) == 1
+    short = render_text(base)
+    assert other not in short
+    assert "  b, e: what is needed rocperf collect does not take (-v: who does)\n" in short
 
 
 def test_for_many_analyses_everything_is_collected() -> None:
@@ -137,6 +143,34 @@ def test_for_many_analyses_everything_is_collected() -> None:
     assert text.endswith("\nTo collect what is needed:\n  $ rocperf collect -- ./app\n")
     text = render_text(result(outcomes=(*many[:4],)))
     assert text.endswith("  $ rocperf collect --for a,b,c,d -- ./app\n")
+
+
+def test_where_the_wall_time_went_and_what_findings_cover() -> None:
+    """Of 10 ms 6 compute, 1 copies, 3 idle; two findings about one kernel count once."""
+    where = WallTime(6_000_000, 0, 1_000_000, 3_000_000)
+    one = ranked("k", 3_000_000, Severity.CRITICAL)
+    two = ranked("k", 2_000_000, Severity.MAJOR, rule="occupancy/vgpr")
+    gpu = Subject("gpu", "GPU agent 1")
+    gaps = ranked("x", 1_000_000, Severity.MAJOR, rule="launch-gaps/host", subject=gpu)
+    waits = ranked("x", 500_000, Severity.MINOR, rule="sync-stalls/idle", subject=gpu)
+    base = result(one, two, gaps, waits)
+    told = replace(base, summary=replace(SUMMARY, spent=where))
+    assert told.covered_ns == 4_500_000
+    text = " ".join(render_text(told).split())
+    assert "of wall: computing 60.0 % · copying 10.0 % · idle 30.0 %" in text
+    assert "findings could save 45.0 % at most" in text
+    assert "communicating" not in text  # nothing did
+    assert "of wall: " not in render_text(base)
+    content = document(told)["profile"]
+    assert content["spent"]["idle_ns"] == 3_000_000
+    assert content["covered_ns"] == 4_500_000
+
+
+def test_findings_never_cover_more_than_the_wall_time() -> None:
+    many = [ranked(f"k{n}", 9_000_000, Severity.CRITICAL) for n in range(3)]
+    assert result(*many).covered_ns == SUMMARY.wall_ns
+    base = result(*many)
+    assert replace(base, summary=replace(SUMMARY, wall_ns=None)).covered_ns is None
 
 
 def test_findings_about_the_same_copies_are_said_once() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from rocperf.model import Completed, Failed, Outcome, Skipped
-from rocperf.report.terminal import alike
+from rocperf.report.unjudged import alike
 from rocperf.report.visible import visible
 
 #: Notes shown; how many more there are is said. A choice of ours.
