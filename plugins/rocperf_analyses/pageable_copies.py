@@ -175,11 +175,13 @@ def _signs(row: dict[str, Any], best: Best | None) -> dict[str, str]:
     """Return which of the four rules hold for most calls, each with what was seen."""
     calls, found = row["calls"], dict[str, str]()
     if row["in_none"] * 2 > calls:
-        found["a"] = f"the host side of {row['in_none']:,} calls lies in no pinned allocation"
+        which = "1 call" if row["in_none"] == 1 else f"{row['in_none']:,} calls"
+        found["a"] = f"the host side of {which} lies in no pinned allocation"
     if row["staged"] * 2 > calls:
-        found["b"] = f"{row['staged']:,} calls became {row['pieces']:,} copies"
+        made = "1 call" if row["staged"] == 1 else f"{row['staged']:,} calls"
+        found["b"] = f"{made} became {row['pieces']:,} copies"
     if row["blocked"] * 2 > row["async"] > 0:
-        found["c"] = f"{row['blocked']:,} asynchronous calls waited for their copy"
+        found["c"] = "asynchronous calls waited for their copy"
     if best is not None and row["bytes"] / row["span_ns"] < SLOW * best.rate / 1e9:
         found["d"] = f"{row['bytes'] / row['span_ns']:.1f} of {best.rate / 1e9:.0f} GB/s"
     return found

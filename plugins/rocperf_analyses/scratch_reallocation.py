@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import rocperf
-from rocperf import Finding, Measure, Query, Requires, Subject, option
+from rocperf import Finding, Measure, Query, Requires, Subject, UnjudgedError, option
 from rocperf_analyses import timeline
 
 if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
@@ -56,11 +56,14 @@ class ScratchReallocation(rocperf.Analysis[ScratchOptions]):
 
     id = "scratch-reallocation"
     title = "Scratch memory allocated again"
-    requires = Requires(tables=("scratch_events",))
+    requires = Requires(tables=("dispatches",))
 
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield one finding, about the GPU that loses most."""
         timeline.need_timing(profile)
+        if not profile.scalar("SELECT count(*) FROM (SELECT 1 FROM scratch_events LIMIT 1)"):
+            self._need_events(profile)
+            return
         wall = profile.wall_ns or 0
         rows = [
             row
@@ -92,6 +95,22 @@ class ScratchReallocation(rocperf.Analysis[ScratchOptions]):
                 Measure("queues", worst["queues"], ""),
                 Query("allocations of scratch memory", AGAIN),
             ),
+        )
+
+    def _need_events(self, profile: Profile) -> None:
+        """Raise where kernels use scratch memory, or may, and its events are not there.
+
+        Raises
+        ------
+        UnjudgedError
+            With the command that records them.
+        """
+        most = profile.scalar("SELECT max(scratch_bytes) FROM dispatches")
+        if most == 0:
+            return  # no kernel needs any
+        events = Requires(tables=("scratch_events",))
+        raise UnjudgedError(
+            "; ".join(profile.missing(events)), hint=profile.command_for(self.id, events)
         )
 
 

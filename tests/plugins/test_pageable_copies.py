@@ -60,7 +60,7 @@ def test_the_example_is_pageable_with_high_confidence() -> None:
     """The call takes 9.8 ms, 16 pieces of 4 MiB 9.5 ms: 7.1 GB/s, where pinned memory does 26."""
     [finding] = found(copied(16, call=9.8).profile(), host_link=26.0)
     assert finding.confidence == "high"
-    assert "1 calls became 16 copies" in finding.title
+    assert "1 call became 16 copies" in finding.title
     assert "asynchronous calls waited" in finding.title
     assert "7.1 of 26 GB/s" in finding.title
     # 67,108,864 B at 26 GB/s take 2.581 ms.

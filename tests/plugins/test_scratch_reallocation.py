@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rocperf import engine
 from rocperf.model import Finding, Skipped
 from rocperf.profile import Profile
@@ -41,11 +43,18 @@ def test_allocations_after_the_first_of_a_queue_are_the_bound() -> None:
     assert "3 times more than once a queue, needed by spills" in finding.title
 
 
-def test_what_collect_leaves_out_comes_with_the_profilers_command() -> None:
-    trace = TraceBuilder().dispatch("k", start=0, duration=us(100))
+def test_kernels_without_scratch_need_no_events() -> None:
+    trace = TraceBuilder().dispatch("k", start=0, duration=us(100), scratch_bytes=0)
+    assert found(trace.profile()) == []
+
+
+@pytest.mark.parametrize("scratch", [96, None])
+def test_what_collect_leaves_out_comes_with_the_profilers_command(scratch: int | None) -> None:
+    trace = TraceBuilder().dispatch("k", start=0, duration=us(100), scratch_bytes=scratch)
     analysis = ScratchReallocation(ScratchOptions())
     [outcome] = engine.analyze(trace.profile(), {"scratch-reallocation": analysis})
     assert isinstance(outcome, Skipped)
+    assert outcome.missing[0].startswith("rows in scratch_events")
     assert outcome.command is not None
     assert "--scratch-memory-trace --output-format csv" in outcome.command
 
