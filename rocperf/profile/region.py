@@ -15,7 +15,7 @@ _VIEWS = (
     """
     CREATE TEMP TABLE region_spans AS
     SELECT run_id, start_ns, end_ns FROM markers
-    WHERE message = $region AND end_ns > start_ns
+    WHERE kind = 'range' AND message = $region AND end_ns > start_ns
     """,
     """
     CREATE TEMP TABLE region_dispatches AS
@@ -85,12 +85,13 @@ def restrict(connection: duckdb.DuckDBPyConnection, region: str) -> None:
         If the profile has no such range.
     """
     row = connection.execute(
-        "SELECT count(*) FROM markers WHERE message = ? AND end_ns > start_ns", [region]
+        "SELECT count(*) FROM markers WHERE kind = 'range' AND message = ? AND end_ns > start_ns",
+        [region],
     ).fetchone()
     if not row or not row[0]:
         known = connection.execute(
-            "SELECT message FROM markers WHERE end_ns > start_ns AND message IS NOT NULL"
-            " GROUP BY message ORDER BY count(*) DESC LIMIT 8"
+            "SELECT message FROM markers WHERE kind = 'range' AND end_ns > start_ns"
+            " AND message IS NOT NULL GROUP BY message ORDER BY count(*) DESC LIMIT 8"
         ).fetchall()
         names = ", ".join(message for (message,) in known) or "none"
         raise UsageError(f"there is no roctx range {region!r}", hint=f"ranges here: {names}")

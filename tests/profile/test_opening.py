@@ -292,6 +292,11 @@ def in_regions(make: Make) -> Path:
         markers=[
             {"run_id": 1, "kind": "range", "message": message, "start_ns": start, "end_ns": end}
             for message, start, end in spans
+        ]
+        # A pause of the profiler takes its time, too, and is no range.
+        + [
+            {"run_id": 1, "kind": "control", "message": "roctxProfilerPause"}
+            | {"start_ns": 900, "end_ns": 905}
         ],
         counter_values=[
             {"run_id": 2, "dispatch_id": n, "counter": "SQ_WAVES", "value": 10.0 * n}
@@ -316,6 +321,9 @@ def test_an_unknown_region_names_those_there_are(in_regions: Path) -> None:
     hint = str(error.value.hint)
     assert "step" in hint
     assert "other" in hint
+    assert "roctxProfilerPause" not in hint
+    with pytest.raises(UsageError):
+        open_profile(in_regions, region="roctxProfilerPause")
 
 
 def test_a_profile_can_be_in_memory() -> None:
