@@ -42,9 +42,7 @@ def unjudged_lines(outcomes: Sequence[Outcome], width: int, *, verbose: bool) ->
         elif command:
             lines += wrap_command(command, width, "    $ ", "      ")
     if elsewhere:
-        text = (
-            f"{', '.join(elsewhere)}: what is needed rocperf collect does not take (-v: who does)"
-        )
+        text = f"{', '.join(elsewhere)}: needs what rocperf collect does not record (-v says how)"
         lines += wrap(text, width, "  ", "    ")
     for outcome in outcomes:
         if isinstance(outcome, Failed):

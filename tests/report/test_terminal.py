@@ -133,7 +133,7 @@ def test_a_command_is_given_once_and_one_of_another_tool_beside_its_analysis() -
     assert text.count(resume) == 1
     short = render_text(base)
     assert other not in short
-    assert "  b, e: what is needed rocperf collect does not take (-v: who does)\n" in short
+    assert "  b, e: needs what rocperf collect does not record (-v says how)\n" in short
 
 
 def test_for_many_analyses_everything_is_collected() -> None:
