@@ -14,8 +14,8 @@ from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, savi
 if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
     from rocperf import Profile
 
-DECIDING = ("l2-bytes", "fabric-read-bytes", "fabric-write-bytes")
-HELPING = ("l2-bandwidth", "fabric-read-bandwidth", "l2-hit-rate")
+DECIDING = ("l2-bandwidth", "l2-bytes", "fabric-read-bytes", "fabric-write-bytes")
+HELPING = ("fabric-read-bandwidth", "l2-hit-rate")
 #: All memory that was ever allocated: a kernel cannot read more than that without repeating.
 ALLOCATED = """
 SELECT sum(bytes)::BIGINT FROM allocations WHERE contains(operation, 'alloc')
@@ -84,7 +84,8 @@ class CacheLocality(rocperf.Analysis[LocalityOptions]):
         wanted = profile.sql(RUNS, {"kernels": list(kernels)}).iter_rows()
         gpus = {kernel: profile.gpu_of(run, agent) for kernel, run, agent in wanted}
         allocated = profile.scalar(ALLOCATED)
-        for kernel_id, values in judged(profile, DECIDING, HELPING, kernels).items():
+        helping = (*DECIDING[1:], *HELPING)
+        for kernel_id, values in judged(profile, DECIDING[:1], helping, kernels).items():
             kernel, gpu = kernels[kernel_id], gpus.get(kernel_id)
             if any(each not in values for each in DECIDING):
                 continue

@@ -16,8 +16,9 @@ UNITS = {
     "valu-utilisation": "vector ALUs",
     "mfma-utilisation": "matrix units",
     "lds-utilisation": "LDS",
-    "fabric-bandwidth-share": "device memory",
 }
+#: Rates of memory traffic; on gfx942 their counters do not fit into one run together.
+TRAFFIC = ("fabric-read-bandwidth", "fabric-write-bandwidth")
 #: Metric of operations, and the figure that says how many a GPU can do in a cycle.
 VECTOR = {
     "valu-flops-f16": ("FP16", "vector_fp16_flops_per_clk"),
@@ -45,10 +46,23 @@ class Share:
     unit: str
 
 
-def busiest(values: Values) -> Share | None:
+def remembering(values: Values, gpu: Gpu | None) -> Share | None:
+    """Return the part of the time that a kernel's memory traffic takes at the peak, at most 1.
+
+    Caches behind the fabric can serve more than memory does. None where a rate, or the bandwidth
+    of the GPU, is not known.
+    """
+    if gpu is None or not gpu.dram_bytes_per_s or any(each not in values for each in TRAFFIC):
+        return None
+    rate = sum(values[each]["value"] for each in TRAFFIC) * 1e9
+    return Share(min(1.0, rate / gpu.dram_bytes_per_s), "device memory")
+
+
+def busiest(values: Values, gpu: Gpu | None) -> Share | None:
     """Return the unit that worked most of the time, of those that were measured."""
     known = [Share(values[m]["value"] / 100, UNITS[m]) for m in UNITS if m in values]
-    return max(known, key=lambda share: share.part, default=None)
+    memory = remembering(values, gpu)
+    return max((*known, *([memory] if memory else [])), key=lambda s: s.part, default=None)
 
 
 def calculating(

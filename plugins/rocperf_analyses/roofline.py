@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING
 
 import rocperf
 from rocperf import Finding, Gpu, Measure, Query, Requires, Subject, UnjudgedError, option
-from rocperf_analyses.kernel_bounds import MATRIX, VECTOR, WAITING, Share, Values, calculating
+from rocperf_analyses.kernel_bounds import (
+    MATRIX,
+    TRAFFIC,
+    VECTOR,
+    WAITING,
+    Share,
+    Values,
+    calculating,
+    remembering,
+)
 from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, saving
 
 if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
     from rocperf import Profile
 
 #: Each fits into one run on every GPU that counts operations; their sums would be stitched.
-DECIDING = ("fabric-read-bandwidth", "fabric-write-bandwidth")
+DECIDING = TRAFFIC
 HELPING = (*MATRIX, "waiting-share")
 #: Beyond this a share of a peak cannot be: the counters contradict each other (metrics.md 13).
 IMPOSSIBLE = 1.05
@@ -158,6 +167,7 @@ class Roofline(rocperf.Analysis[RooflineOptions]):
             doubts=tuple(doubts),
             evidence=(*_measures(place), _query(kernel)),
             command=profile.command_for("latency-bound") if rule == "far" else None,
+            symptom=rule == "far",
         )
 
 
@@ -179,8 +189,9 @@ def uncounted(profile: Profile) -> set[int]:
 
 def place_of(kernel: KernelTime, values: Values, gpu: Gpu | None) -> Place | None:
     """Return a kernel's place; None without operations, or where something is not known."""
-    known = all(each in values for each in (*DECIDING, *VECTOR))
-    if gpu is None or not gpu.dram_bytes_per_s or not known or not kernel.total_ns:
+    memory = remembering(values, gpu)
+    known = memory is not None and all(each in values for each in VECTOR)
+    if gpu is None or memory is None or not known or not kernel.total_ns:
         return None
     mean_ns = kernel.total_ns / kernel.dispatches
     vector = calculating(values, VECTOR, gpu, mean_ns)
@@ -190,9 +201,8 @@ def place_of(kernel: KernelTime, values: Values, gpu: Gpu | None) -> Place | Non
     rate = sum(values[each]["value"] for each in DECIDING)  # GB/s, bytes in a nanosecond
     if vector is None or matrix is None or not flops or not rate:
         return None
-    memory = min(1.0, rate * 1e9 / gpu.dram_bytes_per_s)  # caches can exceed it
     return Place(
-        Share(memory, "device memory"),
+        memory,
         Share(vector.part, f"{vector.unit} on the vector ALUs"),
         Share(matrix.part, f"{matrix.unit} on the matrix units"),
         flops,

@@ -245,6 +245,7 @@ def test_the_layout_of_a_finding_is_the_documented_one() -> None:
                 "reasoning": "r",
                 "doubts": ["one"],
                 "command": "rocperf collect",
+                "symptom": False,
             }
         ],
         "missing": [],

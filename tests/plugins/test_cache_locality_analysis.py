@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocperf import UnjudgedError
 from rocperf.model import Finding, Measure
 from rocperf.profile import Profile
 from rocperf.testing import AnalysisContract, TraceBuilder, ms
@@ -100,6 +101,13 @@ def test_more_than_was_ever_allocated_is_read_again() -> None:
 )
 def test_what_may_be_needed_is_well(read: float, allocated: int | None) -> None:
     assert one(read, read, allocated) == []
+
+
+def test_rates_of_short_kernels_are_not_used() -> None:
+    trace = TraceBuilder(**MI300X)
+    trace.dispatch("k", start=0, duration=6_000, counters=counters(0.5 * L2_BYTES, 0))
+    with pytest.raises(UnjudgedError, match="too short for rates"):
+        found(trace.profile())
 
 
 @settings(max_examples=15, deadline=None)

@@ -45,6 +45,7 @@ FOUND: dict[str, dict[str, set[tuple[str, str]]]] = {
     "register-spills": {},
     "roofline": {},
     "cache-locality": {},
+    "latency-bound": {},
 }
 
 
