@@ -79,15 +79,7 @@ def sums_sql(uses: str, places: int, *, alone: bool) -> str:
     """
     kept = ", ".join(f"max(total) FILTER (place = {i}) AS a{i}" for i in range(places))
     if alone:
-        return f"""
-        WITH uses AS ({uses}), told AS ({_told()}), part AS ({_part("uses")})
-        SELECT s, gpu, f, {kept}, true AS whole, min(n) < max(n) AS mixed,
-               [any_value(run)] AS runs, min(n)::UBIGINT AS n, max(n)::UBIGINT AS most,
-               concat_ws('; ', CASE WHEN min(n) < max(n) THEN {PARTIAL.text} END,
-                         any_value(fatal)) AS fatal,
-               coalesce(string_agg(mild, '; '), '') AS mild
-        FROM part GROUP BY s, gpu, f HAVING count(*) = any_value(inputs)
-        """
+        return _alone_sql(uses, kept)
     added = ", ".join(f"sum(a{i}) AS a{i}" for i in range(places))
     fatal = texts(stitched_doubts(), fatal=True, also=["fatal"])
     mild = texts(stitched_doubts(), fatal=False, also=["mild"])
@@ -118,6 +110,35 @@ def sums_sql(uses: str, places: int, *, alone: bool) -> str:
     """
 
 
+def _alone_sql(uses: str, kept: str) -> str:
+    """Return SQL of `sums_sql` where every subject has one run: added up first, then judged."""
+    said, noted = _said()
+    return f"""
+        WITH uses AS ({uses}), told AS ({_told()}),
+        summed AS (
+            SELECT s, gpu, f, {kept}, any_value(run) AS run, min(n) AS least, max(n) AS most,
+                   count(*) AS found, string_agg(reason, '; ') AS reason
+            FROM uses GROUP BY s, gpu, f
+        )
+        SELECT u.* EXCLUDE (run, least, most, found, reason), true AS whole,
+               least < most AS mixed, [u.run] AS runs,
+               least::UBIGINT AS n, most::UBIGINT AS most,
+               concat_ws('; ', CASE WHEN least < most THEN {PARTIAL.text} END, {said}) AS fatal,
+               concat_ws('; ', u.reason, {noted}) AS mild
+        FROM summed u JOIN told USING (s, gpu) JOIN {FORMULAS} q USING (f)
+        WHERE found = q.inputs
+    """
+
+
+def _said() -> tuple[str, str]:
+    """Return SQL of what is said of a run's counters as far as it concerns formula ``q``."""
+    said, noted = (
+        ", ".join(f"CASE WHEN q.{kind} THEN {kind}_{what} END" for kind in run_doubts())
+        for what in ("doubt", "note")
+    )
+    return said, noted
+
+
 def _told() -> str:
     """Say of each run why it may not be believed."""
     said = ", ".join(
@@ -129,10 +150,7 @@ def _told() -> str:
 
 def _part(source: str) -> str:
     """Join what is said of the runs to what is taken from them."""
-    said, noted = (
-        ", ".join(f"CASE WHEN q.{kind} THEN {kind}_{what} END" for kind in run_doubts())
-        for what in ("doubt", "note")
-    )
+    said, noted = _said()
     return f"""
         SELECT u.s, u.gpu, u.process, u.f, u.place, u.run, u.total, u.n, waves, gui,
                nullif(concat_ws('; ', u.reason, {noted}), '') AS mild,
