@@ -46,6 +46,7 @@ FOUND: dict[str, dict[str, set[tuple[str, str]]]] = {
     "roofline": {},
     "cache-locality": {},
     "latency-bound": {},
+    "divergence": {},
 }
 
 
