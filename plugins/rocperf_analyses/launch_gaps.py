@@ -20,6 +20,21 @@ SELECT run_id, agent_id, cause, from_ns, to_ns - from_ns AS idle_ns, host AS hos
 FROM caused WHERE run_id = $run_id AND agent_id = $agent_id AND cause = $cause
 ORDER BY idle_ns DESC, from_ns LIMIT 20
 """
+#: The longest process: the time before its first kernel, and after its last one.
+OUTSIDE = """
+WITH longest AS (
+    SELECT run_id, start_ns, end_ns FROM runs
+    WHERE role = 'timing' AND start_ns IS NOT NULL AND end_ns IS NOT NULL
+    ORDER BY end_ns - start_ns DESC, run_id LIMIT 1
+), work AS (
+    SELECT d.run_id, min(d.start_ns) AS first_ns, max(d.end_ns) AS last_ns
+    FROM dispatches d JOIN kernels k USING (kernel_id)
+    WHERE d.end_ns > d.start_ns AND k.role NOT IN ('copy', 'fill') GROUP BY ALL
+)
+SELECT run_id, end_ns - start_ns AS wall_ns, first_ns - start_ns AS before_ns,
+       end_ns - last_ns AS after_ns
+FROM longest JOIN work USING (run_id)
+"""
 #: What each cause means and what to do about it.
 SAYS = {
     "host": (
@@ -60,12 +75,20 @@ class GapOptions(rocperf.Options):
         minimum=0,
         maximum=1,
     )
+    outside: float = option(
+        0.5,
+        help="Share of wall time before the first and after the last kernel from which it is told; "
+        "ours.",
+        minimum=0,
+        maximum=1,
+    )
 
 
 class LaunchGaps(rocperf.Analysis[GapOptions]):
     """Find idle time between kernels and say what the host did meanwhile.
 
-    Idle is between a GPU's first and last kernel, where neither a kernel nor a copy runs. Gaps of
+    Idle is between a GPU's first and last kernel, where neither a kernel nor a copy runs; where
+    most of the wall time lies outside of that, it says so. Gaps of
     waiting and of allocating are told by `sync-stalls` and `allocation-churn`, those of tiny
     kernels by `tiny-kernels`, so that each nanosecond is reported once.
     """
@@ -87,6 +110,32 @@ class LaunchGaps(rocperf.Analysis[GapOptions]):
             idle_ns = min(sum(row.idle_ns for row in picked), profile.wall_ns or 0)
             if idle_ns and idle_ns >= self.options.min_share * (profile.wall_ns or 0):
                 yield self._finding(profile, cause, worst, picked, rows, idle_ns, len(found))
+        if profile.region is None:
+            yield from self._outside(profile)
+
+    def _outside(self, profile: Profile) -> Iterator[Finding]:
+        """Yield a finding where most of the wall time is not between kernels at all."""
+        for row in profile.sql(OUTSIDE).to_dicts():
+            before, after = max(0, row["before_ns"]), max(0, row["after_ns"])
+            if before + after < self.options.outside * row["wall_ns"]:
+                continue
+            yield Finding(
+                rule="launch-gaps/outside",
+                subject=Subject("process", f"run {row['run_id']}", {"run_id": row["run_id"]}),
+                title=f"{(before + after) / row['wall_ns']:.0%} of the wall time lies before the "
+                f"first kernel ({timeline.lasting(before)}) or after the last "
+                f"({timeline.lasting(after)})",
+                advice="To judge the loop, mark it with a roctx range and look inside: rocperf "
+                "analyze --region; to judge the start, run longer or profile the host.",
+                saves_ns=None,
+                reasoning="Starting, loading and compiling are work of the host that a profile of "
+                "the GPU does not explain.",
+                evidence=(
+                    Measure("before the first kernel", before / 1e6, "ms"),
+                    Measure("after the last", after / 1e6, "ms"),
+                    Query("first and last", OUTSIDE),
+                ),
+            )
 
     def _finding(
         self,

@@ -154,6 +154,19 @@ def test_short_gaps_between_kernels_that_are_not_tiny_are_told_here() -> None:
     assert finding.saves_ns == 81_000
 
 
+def test_time_before_the_first_and_after_the_last_kernel_is_told_apart() -> None:
+    """Of 1000 µs 400 lie before, 200 after, and 400 between: no loss, but good to know."""
+    trace = TraceBuilder().call("main", start=0, duration=us(1000))
+    trace.dispatch("k", start=us(400), duration=us(400))
+    [finding] = found(trace.profile())
+    assert finding.rule == "launch-gaps/outside"
+    assert finding.saves_ns is None
+    assert "60% of the wall time" in finding.title
+    assert "(400 µs)" in finding.title
+    assert "(200 µs)" in finding.title
+    assert found(trace.profile(), outside=0.61) == []
+
+
 def test_a_counter_run_has_no_gaps_to_speak_of() -> None:
     trace = TraceBuilder(timing=False)
     for number in range(3):
