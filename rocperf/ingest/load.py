@@ -29,6 +29,7 @@ from rocperf.ingest.remains import drop_idle_runs, mark_broken, raise_nothing
 from rocperf.ingest.repeated import join_repeated_runs
 from rocperf.ingest.sink import StoreSink
 from rocperf.ingest.source import OnEvent, SourceFile
+from rocperf.ingest.stopping import stoppable
 from rocperf.ingest.twins import sha256_of, twins_among, without_twins
 from rocperf.schema import SCHEMA_VERSION
 from rocperf.store import Store, explained
@@ -136,9 +137,10 @@ def ingest(
         sink.max_unpacked = max_unpacked or shutil.disk_usage(output.parent).free // 2
         for text in skipped:
             sink.note("warning", "path-skipped", text)
-        if base is not None:
-            take_back_dispatches(store)
-        _read_all(workloads, sink, merge=merge)
+        with stoppable(store.connection, sink.stop):
+            if base is not None:
+                take_back_dispatches(store)
+            _read_all(workloads, sink, merge=merge)
         if strict and sink.notes:
             raise PartialError(
                 f"{sink.notes} oddities while reading; nothing was written",

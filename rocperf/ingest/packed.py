@@ -65,7 +65,7 @@ def unpack(source: SourceFile, folder: Path, limit: int, *, salvage: bool) -> Un
                 done += len(chunk)
                 if done > limit:
                     raise InputError(
-                        f"{source.path.name}: unpacks to more than {_size(limit)}",
+                        f"{source.path.name}: unpacks to more than {size_text(limit)}",
                         hint="--max-unpacked SIZE allows more",
                     )
                 text.write(chunk)
@@ -84,7 +84,8 @@ def _is_packed(path: Path) -> bool:
         return file.read(len(_GZIP)) == _GZIP
 
 
-def _size(limit: int) -> str:
+def size_text(limit: int) -> str:
+    """Write a number of bytes for people."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if limit >= factor:
             return f"{limit / factor:,.4g} {unit}"

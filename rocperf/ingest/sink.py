@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import polars as pl
 from rocperf.ingest.events import Note, Progress
 from rocperf.ingest.secrets import scrub
 from rocperf.ingest.source import OnEvent, RunInfo, SourceFile
+from rocperf.ingest.stopping import Stop
 from rocperf.schema import ALL_DISPATCHES, BY_NAME, TABLES
 from rocperf.store import arrow
 
@@ -76,6 +78,8 @@ class StoreSink:
         self.salvage = salvage
         self.refusals: list[str] = []
         self.broken: set[Path] = set()
+        self.max_unpacked = sys.maxsize
+        self.stop = Stop()
         self.runs: dict[int, RunInfo] = {}
         self.workload_of: dict[int, int] = {}
         self.files: list[FileRecord] = []
@@ -211,6 +215,8 @@ class StoreSink:
         file_id: int | None,
     ) -> int:
         """Insert rows; without `run_id` they state their run and file themselves."""
+        # Not in `progress`: readers tell of it from within a query.
+        self.stop.check()
         known = BY_NAME[table].column_names
         place = table
         if table == ALL_DISPATCHES.name:

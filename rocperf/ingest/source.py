@@ -97,6 +97,11 @@ class Sink(Protocol):
         """Whether to keep the complete records of a file that breaks off."""
         ...
 
+    @property
+    def max_unpacked(self) -> int:
+        """Bytes of text that a packed file may have."""
+        ...
+
     def refuse(self, source: SourceFile, reason: str, *, empty: bool = False) -> None:
         """Register a file that cannot be read, and why; the others go on.
 

@@ -380,3 +380,13 @@ def test_machines_and_ranks_have_folders_of_their_own(tmp_path: Path) -> None:
     # A folder of that name in capitals is a name, and no rank.
     path, _ = load(tmp_path / "c.rocperf", tmp_path / "passes" / "R06")
     assert ask(path, processes) == [(1, [None])]
+
+
+def test_packed_json_is_bounded_too(tmp_path: Path) -> None:
+    (file,) = profile("tiny_grid", tmp_path / "raw" / "7", TIMING, ["json"])
+    packed = tmp_path / "7_results.json.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes() + b" " * 20_000_000))
+    with pytest.raises(InputError, match=r"7_results\.json\.gz: unpacks to more than 5 MB"):
+        load(tmp_path / "p.rocperf", packed, max_unpacked=5_000_000)
+    path, _ = load(tmp_path / "p.rocperf", packed)
+    assert ask(path, "SELECT count(*) FROM all_dispatches") == [(3,)]

@@ -53,7 +53,7 @@ def read_document(source: SourceFile, sink: Sink, *, salvage: bool) -> None:
     error: InputError | None = None
     invalid, first_invalid = 0, 0
     for again in (False, True):
-        with Document(source.path) as document:
+        with Document(source.path, sink.max_unpacked) as document:
             try:
                 for number in _process_numbers(document):
                     if not again:

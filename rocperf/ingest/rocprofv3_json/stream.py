@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rocperf.errors import InputError
+from rocperf.ingest.packed import size_text
 
 #: Bytes read at a time. A choice of ours.
 CHUNK = 1 << 20
@@ -32,6 +34,8 @@ class Document:
     ----------
     path
         The file.
+    limit
+        Bytes of text that a packed one may have.
 
     Attributes
     ----------
@@ -41,8 +45,8 @@ class Document:
         Strings with such bytes, which are replaced.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, limit: int = sys.maxsize) -> None:
+        self.path, self.limit = path, limit
         self.first_invalid: int | None = None
         self.invalid = 0
         self._raw = path.open("rb")
@@ -193,6 +197,11 @@ class Document:
                 hint="compress or copy it again; --salvage keeps what is complete before it",
             ) from None
         self._before = self.offset
+        if self._file is not self._raw and self._before > self.limit:
+            raise InputError(
+                f"{self.path.name}: unpacks to more than {size_text(self.limit)}",
+                hint="--max-unpacked SIZE allows more",
+            )
         done = self._decode(self._rest + chunk, final=not chunk)
         self._text = self._text[self._at :] + done
         self._at = 0
