@@ -70,6 +70,9 @@ def analyze(
     cache = Cache.beside(profile)
     outcomes: list[Outcome] = []
     stop = stop or Stop()
+    profile.ask_together(
+        name for each in analyses.values() for name in each.requires.every_metric()
+    )
     with (
         Worker(limit_s) as worker,
         stop.watching(profile.interrupt),

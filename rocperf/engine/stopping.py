@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rocperf.errors import InterruptedRunError
@@ -32,7 +32,7 @@ class Stop:
             raise InterruptedRunError("the analysis was stopped")
 
     @contextmanager
-    def watching(self, end: Callable[[], None]) -> Iterator[None]:
+    def watching(self, end: Callable[[], None]) -> Generator[None]:
         """Have something ended when the end is asked for while the block runs.
 
         Parameters

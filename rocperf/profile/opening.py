@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -15,10 +15,9 @@ import polars as pl
 
 from rocperf.errors import BusyError, InputError, NothingError
 from rocperf.hardware import Gpu
-from rocperf.metrics.evaluate import evaluate
-from rocperf.metrics.evaluate import spread as dispersion
 from rocperf.model import Requires
 from rocperf.profile import by_hand, lacking
+from rocperf.profile.answers import Answers
 from rocperf.profile.region import restrict
 from rocperf.schema import SCHEMA_VERSION
 
@@ -128,6 +127,7 @@ class Profile:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
         self._connection = connection
+        self._answers = Answers(connection, self.gpu_of)
         self.path = path
         self.region: str | None = None
 
@@ -204,12 +204,17 @@ class Profile:
         MetricError
             If an id is unknown.
         """
-        frame = evaluate(self._connection, self.gpu_of, ids, per=per, kernels=kernels)
-        if spread:
-            each = evaluate(self._connection, self.gpu_of, ids, per="dispatch", kernels=kernels)
-            on = ["kernel_id", "target", "metric"]
-            frame = frame.join(dispersion(each), on=on, how="left", maintain_order="left")
-        return frame
+        return self._answers.ask(ids, per=per, kernels=kernels, spread_too=spread)
+
+    def ask_together(self, ids: Iterable[str]) -> None:
+        """Evaluate these metrics at once when the first of them is asked for.
+
+        Parameters
+        ----------
+        ids
+            Metric ids; what the catalogue does not know is left for who asks for it.
+        """
+        self._answers.together(ids)
 
     @cached_property
     def id(self) -> str:

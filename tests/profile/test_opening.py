@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 import rocperf
-from rocperf.errors import BusyError, InputError, NothingError, UsageError
+from rocperf.errors import BusyError, InputError, MetricError, NothingError, UsageError
+from rocperf.ingest.load import cached_profile
 from rocperf.model import Requires
 from rocperf.profile import Profile, is_profile, open_profile
 from rocperf.schema import SCHEMA_VERSION
@@ -330,3 +331,17 @@ def test_a_profile_can_be_in_memory() -> None:
     with Profile(duckdb.connect(":memory:")) as profile:
         assert profile.path is None
         assert profile.scalar("SELECT 1") == 1
+
+
+def test_metrics_asked_together_are_those_asked_alone(recorded: Callable[[str], Path]) -> None:
+    ids = ["waves", "l2-hit-rate", "valu-utilisation", "coalescing"]
+    path = cached_profile([recorded("mi300x_ubench/bank_conflict/conflict")])
+    with open_profile(path) as profile:
+        alone = [profile.metrics([name]) for name in ids]
+        some = profile.metrics(ids[2:] + ids[:1])
+        profile.ask_together([*ids, "no-such-metric"])
+        for name, expected in zip(ids, alone, strict=True):
+            assert profile.metrics([name]).equals(expected), name
+        assert profile.metrics(ids[2:] + ids[:1]).equals(some)
+        with pytest.raises(MetricError):
+            profile.metrics(["no-such-metric"])
