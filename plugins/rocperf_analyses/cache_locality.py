@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import rocperf
 from rocperf import Finding, Gpu, Measure, Query, Requires, Subject, option
-from rocperf_analyses.kernel_bounds import Values
+from rocperf_analyses.kernel_bounds import Values, gpus_of
 from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, saving
 
 if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
@@ -19,10 +19,6 @@ HELPING = ("fabric-read-bandwidth", "l2-hit-rate")
 #: All memory that was ever allocated: a kernel cannot read more than that without repeating.
 ALLOCATED = """
 SELECT sum(bytes)::BIGINT FROM allocations WHERE contains(operation, 'alloc')
-"""
-RUNS = """
-SELECT DISTINCT ON (kernel_id) kernel_id, run_id, agent_id FROM all_dispatches
-WHERE list_contains($kernels, kernel_id) ORDER BY kernel_id, run_id
 """
 EVIDENCE = """
 SELECT counter, sum(value) AS total, count(*) AS dispatches FROM counters
@@ -81,8 +77,7 @@ class CacheLocality(rocperf.Analysis[LocalityOptions]):
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield at most one finding a kernel and level."""
         kernels = kernel_times(profile, self.options.min_share)
-        wanted = profile.sql(RUNS, {"kernels": list(kernels)}).iter_rows()
-        gpus = {kernel: profile.gpu_of(run, agent) for kernel, run, agent in wanted}
+        gpus = gpus_of(profile, kernels)
         allocated = profile.scalar(ALLOCATED)
         helping = (*DECIDING[1:], *HELPING)
         for kernel_id, values in judged(profile, DECIDING[:1], helping, kernels).items():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocperf import Gpu
+
+if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
+    from rocperf import Profile
 
 #: Share of the waves' time from which a kernel counts as waiting. A choice of ours: metrics of
 #: recorded matrix products read 7 to 25 %, copies and reductions 70 to 99 %.
@@ -34,6 +37,12 @@ MATRIX = {
     "mfma-flops-f32": ("FP32", "matrix_fp32_flops_per_clk"),
     "mfma-flops-f64": ("FP64", "matrix_fp64_flops_per_clk"),
 }
+
+#: A run and GPU of each kernel.
+RUNS = """
+SELECT DISTINCT ON (kernel_id) kernel_id, run_id, agent_id FROM all_dispatches
+WHERE list_contains($kernels, kernel_id) ORDER BY kernel_id, run_id
+"""
 
 Values = Mapping[str, Mapping[str, Any]]
 
@@ -97,3 +106,19 @@ def calculating(
     if not parts:
         return Share(0.0, "")
     return Share(sum(parts.values()), max(parts, key=lambda name: parts[name]))
+
+
+def uncounted(profile: Profile) -> set[int]:
+    """Name kernels of which some matrix operations that the GPU can count were not."""
+    rows = profile.metrics(list(MATRIX)).to_dicts()
+    return {
+        row["kernel_id"]
+        for row in rows
+        if row["state"] != "value" and not str(row["reason"]).startswith("not available on")
+    }
+
+
+def gpus_of(profile: Profile, kernels: Iterable[int]) -> dict[int, Gpu | None]:
+    """Return the GPU that each kernel ran on; of several kinds, that of the first run."""
+    rows = profile.sql(RUNS, {"kernels": list(kernels)}).iter_rows()
+    return {kernel: profile.gpu_of(run, agent) for kernel, run, agent in rows}

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import rocperf
 from rocperf import Finding, Gpu, Measure, Query, Requires, Subject, UnjudgedError, option
-from rocperf_analyses.kernel_bounds import TRAFFIC, WAITING, Share, Values, busiest, remembering
+from rocperf_analyses.kernel_bounds import (
+    TRAFFIC,
+    WAITING,
+    Share,
+    Values,
+    busiest,
+    gpus_of,
+    remembering,
+)
 from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, saving
 
 if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
@@ -42,10 +50,6 @@ WHERE kernel_id = $kernel_id AND (counter IN ('SQ_WAIT_ANY', 'SQ_WAVE_CYCLES', '
     'SQ_ACTIVE_INST_VALU', 'SQ_INSTS_VMEM', 'SQ_INSTS_SMEM', 'SQ_INSTS_LDS')
     OR starts_with(counter, 'SQ_INST_LEVEL_'))
 GROUP BY counter ORDER BY counter
-"""
-RUNS = """
-SELECT DISTINCT ON (kernel_id) kernel_id, run_id, agent_id FROM all_dispatches
-WHERE list_contains($kernels, kernel_id) ORDER BY kernel_id, run_id
 """
 
 
@@ -97,8 +101,7 @@ class LatencyBound(rocperf.Analysis[LatencyOptions]):
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield one finding a kernel."""
         kernels = kernel_times(profile, self.options.min_share)
-        wanted = profile.sql(RUNS, {"kernels": list(kernels)}).iter_rows()
-        gpus = {kernel: profile.gpu_of(run, agent) for kernel, run, agent in wanted}
+        gpus = gpus_of(profile, kernels)
         refused, decided = "", False
         helping = ("waiting-share", *TRAFFIC, *HELPING, *DEEP)
         for kernel_id, values in judged(profile, ("valu-utilisation",), helping, kernels).items():

@@ -16,7 +16,9 @@ from rocperf_analyses.kernel_bounds import (
     Share,
     Values,
     calculating,
+    gpus_of,
     remembering,
+    uncounted,
 )
 from rocperf_analyses.kernel_times import KernelTime, judged, kernel_times, saving
 
@@ -28,10 +30,6 @@ DECIDING = TRAFFIC
 HELPING = (*MATRIX, "waiting-share")
 #: Beyond this a share of a peak cannot be: the counters contradict each other (metrics.md 13).
 IMPOSSIBLE = 1.05
-RUNS = """
-SELECT DISTINCT ON (kernel_id) kernel_id, run_id, agent_id FROM all_dispatches
-WHERE list_contains($kernels, kernel_id) ORDER BY kernel_id, run_id
-"""
 EVIDENCE = """
 SELECT counter, sum(value) AS total, count(*) AS dispatches FROM counters
 WHERE kernel_id = $kernel_id AND (starts_with(counter, 'SQ_INSTS_VALU_')
@@ -110,8 +108,7 @@ class Roofline(rocperf.Analysis[RooflineOptions]):
     def run(self, profile: Profile) -> Iterator[Finding]:
         """Yield one finding a kernel, for those far from their roof and costly ones at it."""
         kernels = kernel_times(profile, self.options.min_share)
-        wanted = profile.sql(RUNS, {"kernels": list(kernels)}).iter_rows()
-        gpus = {kernel: profile.gpu_of(run, agent) for kernel, run, agent in wanted}
+        gpus = gpus_of(profile, kernels)
         partly = uncounted(profile)
         refused, placed = "", 0
         for kernel_id, values in judged(profile, DECIDING, (*VECTOR, *HELPING), kernels).items():
@@ -175,16 +172,6 @@ FAR = (
     "Neither memory nor arithmetic limits it: look for waves that wait (more loads in flight, "
     "more waves), idle compute units, and work besides floating point, such as index arithmetic."
 )
-
-
-def uncounted(profile: Profile) -> set[int]:
-    """Name kernels of which some matrix operations that the GPU can count were not."""
-    rows = profile.metrics(list(MATRIX)).to_dicts()
-    return {
-        row["kernel_id"]
-        for row in rows
-        if row["state"] != "value" and not str(row["reason"]).startswith("not available on")
-    }
 
 
 def place_of(kernel: KernelTime, values: Values, gpu: Gpu | None) -> Place | None:

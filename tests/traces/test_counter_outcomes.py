@@ -47,6 +47,7 @@ FOUND: dict[str, dict[str, set[tuple[str, str]]]] = {
     "cache-locality": {},
     "latency-bound": {},
     "divergence": {},
+    "precision-mix": {},
 }
 
 
