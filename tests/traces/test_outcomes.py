@@ -218,6 +218,11 @@ def test_the_recorded_rank_waits_in_the_open(ingested: Ingested) -> None:
     assert any("one rank cannot tell" in doubt for doubt in finding.doubts)
 
 
+def test_recorded_copies_never_go_between_gpus(ingested: Ingested) -> None:
+    """Source and destination are one agent in all 48; nothing can be said of links between."""
+    assert findings(ingested("rocpd_mi308x_copies"), "peer-links") == []
+
+
 def test_no_recording_holds_driver_events_and_that_is_said(ingested: Ingested) -> None:
     result = pipeline.analyze(
         ingested("rocpd_gfx1201_llama"), pipeline.Selection(only=("page-migration",))
