@@ -48,6 +48,8 @@ FOUND: dict[str, dict[str, set[tuple[str, str]]]] = {
     "latency-bound": {},
     "divergence": {},
     "precision-mix": {},
+    "atomics-contention": {},
+    "instruction-cache": {},
 }
 
 
