@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rocperf.collect import machine
 from rocperf.collect.records import can_count
+from rocperf.metrics.trust import FIX_CLOCKS
 
 if TYPE_CHECKING:
     from rocperf.collect.plan import Plan
@@ -27,7 +28,7 @@ def warnings(plan: Plan) -> tuple[str, ...]:
     if counting and machine.gated(plan.target, machine.performance_levels()):
         found.append(
             f"{plan.target} stops the clock of most counters unless clocks are fixed:"
-            f" `{machine.FIX_CLOCKS}`"
+            f" `{FIX_CLOCKS}`"
         )
     if not can_count(plan.profiler) and plan.request.metrics:
         found.append("this rocprofv3 has no --pmc: counters need that of ROCm 6.3 or later")

@@ -13,6 +13,7 @@ from rocperf.collect import command, machine
 from rocperf.collect.availability import find_bindings, find_tool
 from rocperf.collect.locate import Profiler, find
 from rocperf.errors import MachineError
+from rocperf.metrics.trust import FIX_CLOCKS
 
 #: Packages that rocperf itself needs.
 PACKAGES = (
@@ -140,7 +141,7 @@ def _level() -> Check:
     told = ", ".join(levels) or "unknown"
     if not machine.gated("gfx1", levels):
         return Check("performance level", "ok", told)
-    return Check("performance level", "warn", f"{told}: most counters read 0", machine.FIX_CLOCKS)
+    return Check("performance level", "warn", f"{told}: most counters read 0", FIX_CLOCKS)
 
 
 def _packages() -> Iterator[Check]:

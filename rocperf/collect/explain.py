@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rocperf.collect.machine import FIX_CLOCKS
 from rocperf.collect.supervise import Ended
 from rocperf.collect.verify import Seen
+from rocperf.metrics.trust import FIX_CLOCKS
 
 #: Counters that a message names; table requested_counters holds all. A choice of ours.
 MOST_NAMED = 6

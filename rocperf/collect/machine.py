@@ -15,8 +15,6 @@ from rocperf.ingest.topology import read_sysfs
 
 #: Performance levels at which Radeon GPUs keep the clock of their counters on.
 FIXED_LEVELS = frozenset({"profile_standard", "profile_peak", "high", "manual"})
-#: How to fix the clocks, as ROCm's documentation has it for RDNA 3 and 4.
-FIX_CLOCKS = "sudo amd-smi set --perf-level STABLE_STD"
 
 Row = dict[str, str | int | None]
 

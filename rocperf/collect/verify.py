@@ -14,17 +14,12 @@ from rocperf.collect.limits import ANCHORS
 from rocperf.collect.waiting import waiting
 from rocperf.errors import InputError, NothingError, UsageError
 from rocperf.ingest.load import ingest
+from rocperf.metrics.trust import RAISED
 from rocperf.profile import open_profile
 
 if TYPE_CHECKING:
     from rocperf.profile import Profile
 
-#: Counters that every kernel raises: where they are 0, too, the clock stood still. Others may be
-#: 0 for good, such as all operations of a precision that the program does not use.
-RAISED = frozenset(
-    ("SQ_ACTIVE_INST_ANY", "SQ_ACTIVE_INST_VALU", "SQ_BUSY_CU_CYCLES", "SQ_BUSY_CYCLES", "SQ_INSTS",
-     "SQ_INSTS_SALU", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES", "TA_TOTAL_WAVEFRONTS_sum")
-)  # fmt: skip
 #: Files that rocperf itself puts into the folder of a pass.
 OWN = ("rocprofv3.log",)
 

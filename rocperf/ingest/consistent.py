@@ -9,6 +9,7 @@ import polars as pl
 from rocperf.hardware import Gpu
 from rocperf.metrics.consistency import broken
 from rocperf.metrics.invariants import CLOCK, CODE
+from rocperf.metrics.trust import FIX_CLOCKS, RAISED
 
 if TYPE_CHECKING:
     from rocperf.ingest.sink import StoreSink
@@ -19,7 +20,10 @@ def check_counters(sink: StoreSink) -> None:
 
     Cycles beyond the clock are usual on short kernels of some GPUs, so that this is only told.
     """
-    sink.connection.execute("DELETE FROM notes WHERE starts_with(code, ?)", [CODE])  # of a base
+    sink.connection.execute(
+        "DELETE FROM notes WHERE starts_with(code, ?) OR code = 'counters-gated'", [CODE]
+    )  # of a base
+    _note_gated(sink)
     rows = pl.DataFrame(sink.connection.sql("SELECT * FROM agents WHERE kind = 'GPU'")).to_dicts()
     gpus = {(row["run_id"], row["agent_id"]): Gpu.from_agent(row) for row in rows}
 
@@ -34,4 +38,24 @@ def check_counters(sink: StoreSink) -> None:
             str(found),
             rows=found.dispatches,
             run_id=found.run_id,
+        )
+
+
+def _note_gated(sink: StoreSink) -> None:
+    """Note runs in which waves ran and nothing else was counted."""
+    rows = sink.connection.execute(
+        "SELECT run_id, count(DISTINCT dispatch_id) FROM counter_values GROUP BY run_id"
+        " HAVING max(value) FILTER (counter = 'SQ_WAVES') > 0"
+        " AND max(abs(value)) FILTER (counter NOT IN ('SQ_WAVES', 'GRBM_GUI_ACTIVE')) = 0"
+        " AND count(*) FILTER (list_contains($raised, counter)) > 0 ORDER BY run_id",
+        {"raised": sorted(RAISED)},
+    ).fetchall()
+    for run_id, dispatches in rows:
+        sink.note(
+            "warning",
+            "counters-gated",
+            f"run {run_id}: waves ran but every other counter is 0: their clock is gated. Fix the"
+            f" clocks with `{FIX_CLOCKS}` and collect again",
+            rows=int(dispatches),
+            run_id=int(run_id),
         )

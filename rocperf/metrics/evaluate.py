@@ -31,6 +31,7 @@ from rocperf.metrics.sums import (
     dispatches_sql,
     tell_gpus,
 )
+from rocperf.metrics.trust import RAISED
 
 #: Columns of the answer.
 SCHEMA = pl.Schema(
@@ -97,7 +98,7 @@ def evaluate(
     """
     wanted = [metric(name) for name in dict.fromkeys(ids)]
     formulas = [formula for each in wanted for formula in each.formulas]
-    names = sorted({c for f in formulas for c in f.expression.inputs} | set(ANCHORS))
+    names = sorted({c for f in formulas for c in f.expression.inputs} | set(ANCHORS) | RAISED)
     facts = sorted({h for f in formulas for h in f.expression.facts} | {"clock_hz", "xccs"})
     try:
         gpus = tell_gpus(connection, gpu_of, facts)

@@ -13,6 +13,7 @@ import duckdb
 
 from rocperf.hardware import Gpu
 from rocperf.metrics.expression import TIME
+from rocperf.metrics.trust import RAISED
 
 GpuOf = Callable[[int, int | None], Gpu | None]
 Per = Literal["kernel", "dispatch"]
@@ -194,6 +195,7 @@ def add_up(
         {"names": list(names)},
     )
     waves, gui, valu, wave_cycles = (names.index(name) for name in ANCHORS)
+    raised = ", ".join(str(c) for c, name in enumerate(names) if name in RAISED) or "NULL"
     connection.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE {RUNS} AS
@@ -203,6 +205,7 @@ def add_up(
                max(total) FILTER (c = {valu}) AS valu,
                max(total) FILTER (c = {wave_cycles}) AS wave_cycles,
                bool_and(coalesce(total, 0) = 0) FILTER (c NOT IN ({waves}, {gui})) AS silent,
+               count(*) FILTER (c IN ({raised})) > 0 AS telling,
                max_by(busy_ns, timed) AS busy_ns, max(timed) AS timed,
                max_by(busy_ns, timed) AS kernel_ns, max(timed)::BIGINT AS kernel_n,
                max(n) AS counted, true AS own_time

@@ -18,9 +18,19 @@ SHORTEST_NS = 50_000
 #: of ours.
 ANCHOR_SPREAD = 0.01
 
+#: Counters that every kernel raises: where they are 0 though waves ran, the clock stood still.
+#: Others may be 0 for good, such as all operations of a precision that is not used.
+RAISED = frozenset(
+    ("SQ_ACTIVE_INST_ANY", "SQ_ACTIVE_INST_VALU", "SQ_BUSY_CU_CYCLES", "SQ_BUSY_CYCLES", "SQ_INSTS",
+     "SQ_INSTS_SALU", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES", "TA_TOTAL_WAVEFRONTS_sum")
+)  # fmt: skip
+
+#: How to fix the clocks, as ROCm's documentation has it for RDNA 3 and 4.
+FIX_CLOCKS = "sudo amd-smi set --perf-level STABLE_STD"
+
 _GATED = (
-    "'counters are clock gated, for waves ran but no instruction was counted: fix the clocks with "
-    "`sudo amd-smi set --perf-level STABLE_STD` and collect again'"
+    "'counters are clock gated, for waves ran and nothing else was counted: fix the clocks with "
+    f"`{FIX_CLOCKS}` and collect again'"
 )
 
 
@@ -63,7 +73,7 @@ def run_doubts() -> dict[str, list[Doubt]]:
     time) concern formulas that are so. Columns are those of `rocperf.metrics.sums.RUNS` and
     ``clock_hz`` and ``xccs``.
     """
-    silent = "waves > 0 AND valu = 0 AND silent"
+    silent = "waves > 0 AND telling AND silent"
     idle = "'waves ran but SQ_WAVE_CYCLES is 0: this GPU does not count it'"
     mean = "busy_ns / timed"
     short = (
