@@ -14,12 +14,15 @@ WHY = {
     "pc_samples": "rocperf collect takes none: sampling is a beta that can hang the GPU",
     "kfd_events": "rocperf collect takes none: rocprofv3 has --kfd-trace from ROCm 7.13 on only",
     "scratch_events": "rocperf collect takes none: they can abort the writing of rocpd files",
+    "counter_instances": "rocperf collect takes sums: single channels are 16 to 128 times as much",
 }
 #: What records a table, where that is the same on every GPU. An asynchronous reclaim of scratch
 #: memory aborts rocpd output in every version that was looked at, so those events go to CSV.
 _FLAGS = {
     "kfd_events": ("--kernel-trace", "--kfd-trace", "--output-format", "rocpd"),
     "scratch_events": ("--kernel-trace", "--scratch-memory-trace", "--output-format", "csv"),
+    # CSV holds sums; of a counter without an ending JSON holds each channel.
+    "counter_instances": ("--kernel-trace", "--pmc", "TCC_REQ", "--output-format", "json"),
 }
 #: Targets whose hardware samples by itself and tells why waves stall (ROCprofiler-SDK, "Using PC
 #: sampling"); others from gfx90a on are sampled by a trap of the host.

@@ -50,6 +50,7 @@ FOUND: dict[str, dict[str, set[tuple[str, str]]]] = {
     "precision-mix": {},
     "atomics-contention": {},
     "instruction-cache": {},
+    "channel-imbalance": {},
 }
 
 
