@@ -51,6 +51,7 @@ FOUND: dict[str, dict[str, set[tuple[str, str]]]] = {
     "atomics-contention": {},
     "instruction-cache": {},
     "channel-imbalance": {},
+    "tail-effect": {},
 }
 
 
