@@ -1,7 +1,8 @@
 """Write the output of every command that the tutorial shows, or check that it is current.
 
 A ``console`` block begins with ``$ rocperf …``; what follows is its standard output. The
-commands run one after the other in an empty folder. With ``--check`` nothing is changed.
+commands run one after the other in an empty folder. With ``--check`` nothing is changed. Where
+the machine's own paths would be shown, it says ``./app``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "tutorials" / "first-profile.md"
 _BLOCK = re.compile(r"^```console\n\$ rocperf ([^\n]*)\n.*?^```$", re.MULTILINE | re.DOTALL)
+#: The program of the demo as it is run, which differs from machine to machine.
+_PROGRAM = re.compile(r"\S*python[\d.]* \S*demo_program\.py")
 
 
 def main(arguments: list[str]) -> int:
@@ -48,8 +51,14 @@ def _block(command: str, folder: Path) -> str:
     )
     if done.returncode:
         raise SystemExit(f"rocperf {command}: exit {done.returncode}\n{done.stderr}")
-    lines = [line.rstrip() for line in done.stdout.rstrip().splitlines()]
+    lines = [line.rstrip() for line in _portable(done.stdout).rstrip().splitlines()]
     return "\n".join(["```console", f"$ rocperf {command}", *lines, "```"])
+
+
+def _portable(text: str) -> str:
+    """Name the program alike on every machine; a command is one line again where it was broken."""
+    whole = re.sub(r" \\\n +", " ", text)
+    return _PROGRAM.sub("./app", whole) if _PROGRAM.search(whole) else text
 
 
 if __name__ == "__main__":

@@ -144,7 +144,8 @@ def _findings(result: Result, look: Look) -> list[str]:
     for number, (first, *others) in enumerate(shown, 1):
         lines += _finding(number, first, result, look)
         for other in others:
-            text = f"also {other.finding.rule}: {other.finding.title}"
+            title = shorten(other.finding.title, other.finding, result.short_names)
+            text = f"also {other.finding.rule}: {title}"
             lines += _wrap(text, look.width, "    ", "      ")
         lines.append("")
     rest = len(findings) - sum(map(len, shown))

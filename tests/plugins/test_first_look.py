@@ -17,7 +17,7 @@ import rocperf
 class Deep(rocperf.Analysis[rocperf.Options]):
     id, title = "deep", "Deep"
     requires = rocperf.Requires(
-        metrics=("waves",), optional=("l2-hit-rate",), deep=("l2-hit-rate",)
+        metrics=("waves",), optional=("tlb-hit-rate",), deep=("tlb-hit-rate",)
     )
     def run(self, profile): return ()
 @rocperf.hookimpl
@@ -41,11 +41,11 @@ def test_a_first_look_leaves_deep_metrics_out() -> None:
     needs = Requires(
         metrics=("waves",),
         any_of=((("coalescing",), ("lines-per-vmem", "l1-lines")),),
-        optional=("l2-hit-rate",),
-        deep=("l1-lines", "l2-hit-rate"),
+        optional=("tlb-hit-rate",),
+        deep=("l1-lines", "tlb-hit-rate"),
     )
     assert needs.first_look() == ("waves", "coalescing", "lines-per-vmem")
-    assert needs.every_metric() == (*needs.first_look(), "l1-lines", "l2-hit-rate")
+    assert needs.every_metric() == (*needs.first_look(), "l1-lines", "tlb-hit-rate")
 
 
 def test_they_are_asked_for_where_the_analysis_is_named(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ def test_they_are_asked_for_where_the_analysis_is_named(tmp_path: Path) -> None:
     first = pipeline.metrics_needed(pipeline.Selection(files=(path,)))
     named = pipeline.metrics_needed(pipeline.Selection(files=(path,), only=("deep",)))
     assert "waves" in first
-    assert "l2-hit-rate" not in first
-    assert named == ("waves", "l2-hit-rate")
+    assert "tlb-hit-rate" not in first
+    assert named == ("waves", "tlb-hit-rate")
     assert pipeline.metrics_needed(
         pipeline.Selection(files=(path,), only=("deep",)), deep=False
     ) == ("waves",)
