@@ -223,6 +223,11 @@ def test_recorded_copies_never_go_between_gpus(ingested: Ingested) -> None:
     assert findings(ingested("rocpd_mi308x_copies"), "peer-links") == []
 
 
+def test_gpus_that_are_listed_but_not_used_are_nobodys(ingested: Ingested) -> None:
+    """Eight are listed, one works: the other seven belong to other ranks."""
+    assert findings(ingested("rocprofv3_json_mi350x_rccl"), "gpu-balance") == []
+
+
 def test_no_recording_holds_driver_events_and_that_is_said(ingested: Ingested) -> None:
     result = pipeline.analyze(
         ingested("rocpd_gfx1201_llama"), pipeline.Selection(only=("page-migration",))
