@@ -228,6 +228,15 @@ def test_gpus_that_are_listed_but_not_used_are_nobodys(ingested: Ingested) -> No
     assert findings(ingested("rocprofv3_json_mi350x_rccl"), "gpu-balance") == []
 
 
+def test_where_no_link_is_recorded_no_memory_is_called_far(ingested: Ingested) -> None:
+    result = pipeline.analyze(
+        ingested("rocpd_mi308x_copies"), pipeline.Selection(only=("numa-affinity",))
+    )
+    [outcome] = result.outcomes
+    assert isinstance(outcome, Skipped)
+    assert "NUMA nodes" in outcome.missing[0]
+
+
 def test_no_recording_holds_driver_events_and_that_is_said(ingested: Ingested) -> None:
     result = pipeline.analyze(
         ingested("rocpd_gfx1201_llama"), pipeline.Selection(only=("page-migration",))
