@@ -46,3 +46,13 @@ def test_the_plugin_has_twelve_lines_and_loads(tmp_path: Path) -> None:
     (row,) = plugins.rows()
     assert row.error is None
     assert row.analyses == ("short-kernels",)
+
+
+def test_every_analysis_that_ships_is_named_once() -> None:
+    text = README.read_text(encoding="utf-8")
+    table = text[text.index("| about | analyses |") : text.index("[What each of them asks]")]
+    named = [name for row in table.splitlines()[2:] for name in row.split("|")[2:3]]
+    listed = [name.strip() for cell in named for name in cell.split(",") if name.strip()]
+    rows = Plugins.installed().rows()
+    shipped = [name for row in rows if row.origin == "rocperf" for name in row.analyses]
+    assert sorted(listed) == sorted(shipped)

@@ -44,9 +44,11 @@ def check_counters(sink: StoreSink) -> None:
 def _note_gated(sink: StoreSink) -> None:
     """Note runs in which waves ran and nothing else was counted."""
     rows = sink.connection.execute(
-        "SELECT run_id, count(DISTINCT dispatch_id) FROM counter_values GROUP BY run_id"
-        " HAVING max(value) FILTER (counter = 'SQ_WAVES') > 0"
-        " AND max(abs(value)) FILTER (counter NOT IN ('SQ_WAVES', 'GRBM_GUI_ACTIVE')) = 0"
+        "WITH seen AS (SELECT run_id, counter, max(abs(value)) AS most, count(*) AS n"
+        " FROM counter_values GROUP BY run_id, counter)"
+        " SELECT run_id, max(n) FROM seen GROUP BY run_id"
+        " HAVING max(most) FILTER (counter = 'SQ_WAVES') > 0"
+        " AND max(most) FILTER (counter NOT IN ('SQ_WAVES', 'GRBM_GUI_ACTIVE')) = 0"
         " AND count(*) FILTER (list_contains($raised, counter)) > 0 ORDER BY run_id",
         {"raised": sorted(RAISED)},
     ).fetchall()
