@@ -16,7 +16,8 @@ if TYPE_CHECKING:  # it loads DuckDB, and only annotations need it
 
 LONGEST = """
 SELECT run_id, agent_id, cause, from_ns, to_ns - from_ns AS idle_ns, host AS host_ns,
-       sync AS waiting_ns, alloc AS allocating_ns, copying AS copying_ns, loaded AS loading_ns
+       sync AS waiting_ns, alloc AS allocating_ns, copying AS copying_ns, loaded AS loading_ns,
+       made AS making_graphs_ns
 FROM caused WHERE run_id = $run_id AND agent_id = $agent_id AND cause = $cause
 ORDER BY idle_ns DESC, from_ns LIMIT 20
 """
@@ -182,6 +183,10 @@ class LaunchGaps(rocperf.Analysis[GapOptions]):
 
 def _of(gpu: Work, rows: Sequence[Idle], cause: str) -> list[Idle]:
     """Pick the gaps that this analysis tells of, short ones apart unless `tiny-kernels` does."""
+    if cause == "load":  # a graph made once; made anew, graph-coverage tells
+        made = timeline.of(gpu, rows, "graph", brief=False)
+        once = made if sum(row.gaps for row in made) == 1 else []
+        return timeline.of(gpu, rows, cause, brief=False) + once
     if cause != "launch":
         return timeline.of(gpu, rows, cause, brief=False)
     if timeline.launch_bound(gpu, rows):
@@ -196,7 +201,7 @@ def _idle_share(gpu: Work, rows: Sequence[Idle]) -> float:
 
 def _others(gpu: Work, rows: Sequence[Idle]) -> Iterator[Measure]:
     """Yield what every cause takes on this GPU."""
-    for cause in ("host", "sync", "allocation", "copy", "load", "queued", "unknown"):
+    for cause in dict.fromkeys(row.cause for row in rows):
         idle = sum(row.idle_ns for row in timeline.of(gpu, rows, cause))
         if idle:
             yield Measure(f"idle, cause {cause}", idle / 1e6, "ms")

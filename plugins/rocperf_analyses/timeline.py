@@ -60,18 +60,22 @@ GAPS = (
 )
 _INSIDE = """AND EXISTS (FROM markers m WHERE m.run_id = s.run_id AND m.message = $region
       AND m.start_ns <= s.from_ns AND m.end_ns >= s.start_ns)"""
+#: A launch that waits for scratch memory was queued, too, but has that cause.
+_SCRATCH = """if(EXISTS (FROM scratch_events e WHERE e.run_id = parts.run_id
+        AND e.start_ns < parts.to_ns AND e.end_ns > parts.from_ns), 'scratch', 'queued')"""
 #: What a call of the host is for; NULL where it does not keep the host from launching.
 CALL_KIND = """CASE WHEN name LIKE 'hip%Synchronize%' OR name LIKE 'hipStreamWait%' THEN 'sync'
     WHEN name LIKE 'hip%Malloc%' OR name LIKE 'hip%Free%' OR name LIKE 'hipHostRegister%'
       OR name LIKE 'hipHostUnregister%' THEN 'allocation'
     WHEN name LIKE 'hipMemcpy%' OR name LIKE 'hipMemset%' THEN 'copy'
-    WHEN name LIKE 'hipModuleLoad%' OR name LIKE 'hipGraphInstantiate%' THEN 'load' END"""
+    WHEN name LIKE 'hipModuleLoad%' THEN 'load'
+    WHEN name LIKE 'hipGraphInstantiate%' THEN 'graph' END"""
 #: Each gap with its cause. On the thread that launched what ends the gap, the host's time from
-#: the gap's start to that launch is split into calls that wait, allocate, copy or load code, and
-#: the rest, which is work of its own; the largest part names the cause. A launch that was there
-#: before the gap began was `queued`, or the runtime was preparing a copy (it stages pageable
-#: memory); a launch that was not recorded leaves it `unknown`. From the call of a copy to the
-#: copy itself is the copy's time.
+#: the gap's start to that launch is split into calls that wait, allocate, copy, load code or make
+#: graphs, and the rest, which is work of its own; the largest part names the cause. A launch that
+#: was there before the gap began was `queued`, or the runtime was preparing a copy (it stages
+#: pageable memory); a launch that was not recorded leaves it `unknown`. From the call of a copy
+#: to the copy itself is the copy's time.
 #: Calls of a thread follow one another, so a running sum up to a time tells each part.
 CAUSES = (
     GAPS
@@ -83,7 +87,8 @@ CAUSES = (
     SELECT *, sum(CASE WHEN kind = 'sync' THEN end_ns - start_ns ELSE 0 END) OVER w AS sync,
            sum(CASE WHEN kind = 'allocation' THEN end_ns - start_ns ELSE 0 END) OVER w AS alloc,
            sum(CASE WHEN kind = 'copy' THEN end_ns - start_ns ELSE 0 END) OVER w AS copied,
-           sum(CASE WHEN kind = 'load' THEN end_ns - start_ns ELSE 0 END) OVER w AS loaded
+           sum(CASE WHEN kind = 'load' THEN end_ns - start_ns ELSE 0 END) OVER w AS loaded,
+           sum(CASE WHEN kind = 'graph' THEN end_ns - start_ns ELSE 0 END) OVER w AS made
     FROM calls WINDOW w AS (PARTITION BY run_id, thread_id ORDER BY start_ns, end_ns
                             ROWS UNBOUNDED PRECEDING)
 ), launches_of AS (
@@ -103,21 +108,23 @@ CAUSES = (
     ASOF LEFT JOIN sums b ON b.run_id = g.run_id AND b.thread_id = g.thread_id
         AND b.start_ns <= g.call_ns
 ), caused AS (
-    SELECT *, call_ns - from_ns - sync - alloc - copied - loaded AS host,
+    SELECT *, call_ns - from_ns - sync - alloc - copied - loaded - made AS host,
            copied + if(kind = 'copy', to_ns - call_ns, 0) AS copying,
         CASE WHEN thread_id IS NULL THEN 'unknown'
-             WHEN call_ns <= from_ns THEN if(kind = 'copy', 'copy', 'queued')
-             WHEN host >= greatest(sync, alloc, copying, loaded) THEN 'host'
-             WHEN sync >= greatest(alloc, copying, loaded) THEN 'sync'
-             WHEN alloc >= greatest(copying, loaded) THEN 'allocation'
-             WHEN copying >= loaded THEN 'copy' ELSE 'load' END AS cause
+             WHEN call_ns <= from_ns THEN if(kind = 'copy', 'copy', {{queued}})
+             WHEN host >= greatest(sync, alloc, copying, loaded, made) THEN 'host'
+             WHEN sync >= greatest(alloc, copying, loaded, made) THEN 'sync'
+             WHEN alloc >= greatest(copying, loaded, made) THEN 'allocation'
+             WHEN copying >= greatest(loaded, made) THEN 'copy'
+             WHEN loaded >= made THEN 'load' ELSE 'graph' END AS cause
     FROM parts
 )"""
 )
 _PART = """coalesce(b.{0}, 0) - CASE WHEN b.kind = '{1}' THEN greatest(b.end_ns - g.call_ns, 0)
            ELSE 0 END - coalesce(a.{0}, 0) + CASE WHEN a.kind = '{1}'
            THEN greatest(a.end_ns - g.from_ns, 0) ELSE 0 END AS {0}"""
-_SUMS = (("sync", "sync"), ("alloc", "allocation"), ("copied", "copy"), ("loaded", "load"))
+_SUMS = (("sync", "sync"), ("alloc", "allocation"), ("copied", "copy"), ("loaded", "load"),
+         ("made", "graph"))  # fmt: skip
 _BY_CAUSE = """
 SELECT run_id, agent_id, cause, to_ns - from_ns <= $launch AS brief, count(*) AS gaps,
        sum(to_ns - from_ns)::BIGINT AS idle_ns, max(to_ns - from_ns) AS longest_ns
@@ -146,7 +153,8 @@ class Idle:
     Parameters
     ----------
     cause
-        ``host``, ``sync``, ``allocation``, ``copy``, ``load``, ``queued`` or ``unknown``.
+        ``host``, ``sync``, ``allocation``, ``copy``, ``load``, ``graph``, ``scratch``,
+        ``queued`` or ``unknown``.
     brief
         Whether the gaps are short enough to be the launch itself.
     """
@@ -196,7 +204,9 @@ def need_timing(profile: Profile) -> None:
 def gaps_sql(profile: Profile, text: str) -> str:
     """Complete a query that begins with `GAPS` or `CAUSES`, for the whole or a region."""
     parts = ",\n           ".join(_PART.format(*each) for each in _SUMS)
-    return text.replace("{inside}", _INSIDE if profile.region else "").replace("{parts}", parts)
+    some = profile.scalar("SELECT count(*) FROM (SELECT 1 FROM scratch_events LIMIT 1)")
+    text = text.replace("{inside}", _INSIDE if profile.region else "").replace("{parts}", parts)
+    return text.replace("{queued}", _SCRATCH if some else "'queued'")
 
 
 def gaps_params(profile: Profile, **params: object) -> dict[str, object]:

@@ -119,8 +119,8 @@ class WarmUp(rocperf.Analysis[WarmUpOptions]):
         return Finding(
             rule="warm-up/first",
             subject=Subject("profile", "first launches"),
-            title=f"The first launches of {len(slow)} kernels take {timeline.lasting(saves)} more "
-            f"than the median of the rest, most of all {worst['name']}",
+            title=f"First launches take {timeline.lasting(saves)} more than the median of the "
+            f"rest, most of all of {worst['name']}",
             advice="Leave them out when you measure; when they matter, warm up once: launch on "
             "small data, load modules early, and touch memory before the timed part.",
             saves_ns=saves,

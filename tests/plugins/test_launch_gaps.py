@@ -89,6 +89,7 @@ def two(between: str | None, start: int = 0, duration: int = 0, thread: int = 7)
         ("hipMalloc", 40, 50, "allocation"),
         ("hipMemcpy", 20, 60, "copy"),
         ("hipModuleLoadData", 20, 60, "load"),
+        ("hipGraphInstantiate", 20, 60, "graph"),
         ("hipGetDevice", 20, 60, "host"),
     ],
 )
@@ -107,6 +108,14 @@ def test_a_launch_given_before_the_gap_was_queued() -> None:
     launched(trace, 1, 0, us(10), us(-6))
     launched(trace, 2, us(100), us(10), us(5))
     assert causes(trace) == {"queued": 90_000}
+
+
+def test_a_launch_that_waits_for_scratch_memory_has_that_cause() -> None:
+    trace = TraceBuilder()
+    launched(trace, 1, 0, us(10), us(-6))
+    launched(trace, 2, us(100), us(10), us(5))
+    trace.row("scratch_events", operation="alloc", agent_id=1, start=us(12), duration=us(80))
+    assert causes(trace) == {"scratch": 90_000}
 
 
 def test_copies_are_no_idle_time_and_end_gaps_of_their_own() -> None:
