@@ -42,7 +42,7 @@ def amount(value: float | str, unit: str = "") -> str:
         return size(round(value))
     if unit in NANOSECONDS:
         return duration(round(value * NANOSECONDS[unit]))
-    whole = isinstance(value, int) or (value == round(value) and abs(value) < 1e15)
+    whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e15)
     digits = 0 if whole or abs(value) >= 1000 else 3 - _magnitude(value)
     return f"{value:,.{digits}f} {unit}".rstrip()
 
