@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -28,6 +28,8 @@ _COST = {
     "hipFree": 48_000,
     "hipHostFree": 55_000,
     "hipLaunchKernel": 4_200,
+    "hipGraphInstantiateWithFlags": 190_000,
+    "hipGraphLaunch": 9_000,
     "hipMemcpyAsync": 6_500,
     "hipStreamCreateWithFlags": 230_000,
     "ncclAllReduce": 21_000,
@@ -117,12 +119,33 @@ class Program:
         return number
 
     def launch(
-        self, kernel: Kernel, grid: Size, workgroup: Size, *, stream: int = 0, dynamic_lds: int = 0
+        self,
+        kernel: Kernel,
+        grid: Size,
+        workgroup: Size,
+        *,
+        stream: int = 0,
+        dynamic_lds: int = 0,
+        times: float = 1.0,
     ) -> None:
-        """Launch a kernel; `grid` counts work-items."""
+        """Launch a kernel; `grid` counts work-items, `times` its usual duration."""
         launch = Launch(kernel, grid, workgroup, dynamic_lds)
         call = self._call("hipLaunchKernel", _launch_arguments(launch, stream))
-        self._dispatch(launch, stream, call.correlation)
+        self._dispatch(launch, stream, call.correlation, times=times)
+
+    def instantiate(self) -> None:
+        """Make a graph that can be launched (``hipGraphInstantiateWithFlags``)."""
+        self._call("hipGraphInstantiateWithFlags", ())
+
+    def launch_graph(self, launches: Iterable[Launch], *, stream: int = 0) -> None:
+        """Launch a graph of kernels, one after the other; all have the id of the one call."""
+        call = self._call("hipGraphLaunch", ())
+        for launch in launches:
+            self._dispatch(launch, stream, call.correlation)
+
+    def reclaim_scratch(self) -> None:
+        """Take the scratch memory of queues back: the next kernel that needs some waits for it."""
+        self._scratch_ready = False
 
     def all_reduce(self, kernel: Kernel, grid: Size, workgroup: Size, *, stream: int = 0) -> None:
         """Run a collective: an RCCL call that launches `kernel`."""
@@ -247,12 +270,14 @@ class Program:
             ApiCall(correlation, name, start, end, _copy_arguments(target, source, size, stream))
         )
 
-    def _dispatch(self, launch: Launch, stream: int, correlation: int) -> None:
+    def _dispatch(
+        self, launch: Launch, stream: int, correlation: int, *, times: float = 1.0
+    ) -> None:
         recording, kernel = self.recording, launch.kernel
         kernel_id = self._ids.setdefault(kernel, _FIRST_KERNEL_ID + len(self._ids))
         recording.kernels[kernel_id] = kernel
         number = len(recording.dispatches) + 1
-        duration = round(kernel_ns(launch, recording.gpu) * _jitter(number))
+        duration = round(kernel_ns(launch, recording.gpu) * _jitter(number) * times)
         ready = max(self._now + 2_600, self._queue_free.get(stream, 0) + 700)
         if self._counted:
             duration = round(duration * _COUNTED_SLOWER) + _COUNTED_EXTRA

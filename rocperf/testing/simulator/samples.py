@@ -1,4 +1,4 @@
-"""The sample traces: the twelve scenarios as rocprofv3 files, small and the same every time.
+"""The sample traces: scenarios as rocprofv3 files, small and the same every time.
 
 ``python -m rocperf.testing.simulator.samples FOLDER`` writes them anew.
 """
@@ -12,13 +12,14 @@ from pathlib import Path
 
 from rocperf.testing.simulator.csv_files import write_csv
 from rocperf.testing.simulator.expected import EXPECTED
+from rocperf.testing.simulator.host_programs import HOST_PROGRAMS
 from rocperf.testing.simulator.json_file import write_json
 from rocperf.testing.simulator.request import Request, Session, observe
 from rocperf.testing.simulator.rocpd_file import write_rocpd
 from rocperf.testing.simulator.scenarios import SCENARIOS, simulate
 
 GPU = "gfx942"
-_TIMING = frozenset({"kernel", "copy", "hip", "marker", "allocation", "rccl"})
+_TIMING = frozenset({"kernel", "copy", "hip", "marker", "allocation", "rccl", "scratch"})
 #: Counter runs by folder; each set fits into one run.
 _COUNTERS: dict[str, tuple[str, ...]] = {
     "counters_1": (
@@ -59,6 +60,10 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("pinned_copies", "7.13", ("rocpd",), counters=False),
     Sample("many_small_copies", "7.0", ("json",), counters=False),
     Sample("overlapped_copies", "6.4", ("csv", "json"), counters=False),
+    *(
+        Sample(name, "7.0", ("rocpd" if name == "ping_pong_copies" else "csv",), counters=False)
+        for name, _, _ in HOST_PROGRAMS
+    ),
 )
 
 

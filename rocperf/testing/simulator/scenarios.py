@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rocperf.testing.simulator.gpus import GPUS
+from rocperf.testing.simulator.host_programs import HOST_PROGRAMS
 from rocperf.testing.simulator.kernels import Access, Kernel, LdsAccess
 from rocperf.testing.simulator.program import Program
 from rocperf.testing.simulator.recording import Recording
@@ -194,7 +195,8 @@ def _collective(program: Program) -> None:
 
 
 _LINE_OF_256 = (256, 1, 1)
-#: Scenario by name: the twelve, then ``demo`` (a mix of them) and ``collective`` (RCCL kernels).
+#: Scenario by name: those of kernels and copies, those of the host, then ``demo`` (a mix) and
+#: ``collective`` (RCCL kernels).
 SCENARIOS: dict[str, Scenario] = {
     s.name: s
     for s in (
@@ -221,6 +223,7 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario("many_small_copies", "Sixteen copies of 4 KiB: each costs its latency.",
                  _many_small),
         Scenario("overlapped_copies", "Two streams: copies run beside kernels.", _overlapped),
+        *(Scenario(*each) for each in HOST_PROGRAMS),
         Scenario("demo", "A conflicted transpose, a strided copy, a kernel with few waves and "
                  "pageable copies, beside healthy ones.", _demo),
         Scenario("collective", "Kernels of a collective library beside compute.", _collective),
