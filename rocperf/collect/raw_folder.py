@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Generator
 from pathlib import Path
 
 from rocperf.collect import accumulated, manifest
 from rocperf.collect.plan import Plan
-from rocperf.errors import InputError
+from rocperf.errors import InputError, RocperfError
 
 #: Takes the standard error of a pass, in its folder.
 LOG = "rocprofv3.log"
@@ -17,8 +18,49 @@ LOG = "rocprofv3.log"
 _MOST_READ = 1 << 20
 
 
+@contextlib.contextmanager
+def begun(plan: Plan) -> Generator[None]:
+    """Make the raw folder of a plan, and keep the one before it until the block has succeeded.
+
+    When it fails, the older folder is put back, since the older profile is kept, too, and what
+    was written meanwhile is beside it, ending in ``.failed``.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    before = plan.raw.with_name(f"{plan.raw.name}.before")
+    aside = plan.request.resume is None and plan.raw.exists()
+    try:
+        if aside:
+            shutil.rmtree(before, ignore_errors=True)
+            plan.raw.rename(before)
+    except OSError as error:
+        raise _unwritable(plan, error) from error
+    try:
+        begin(plan)
+        yield
+    except BaseException as error:
+        if aside:
+            failed = plan.raw.with_name(f"{plan.raw.name}.failed")
+            shutil.rmtree(failed, ignore_errors=True)
+            if plan.raw.exists():
+                plan.raw.rename(failed)
+            before.rename(plan.raw)
+            if isinstance(error, RocperfError) and error.hint:
+                error.hint = error.hint.replace(str(plan.raw), str(failed))
+        raise
+    if aside:
+        shutil.rmtree(before, ignore_errors=True)
+
+
+def _unwritable(plan: Plan, error: OSError) -> InputError:
+    return InputError(f"{plan.raw} cannot be written: {error.strerror}", hint="choose another -o")
+
+
 def begin(plan: Plan) -> None:
-    """Make the raw folder of a plan, empty unless it goes on with what is there.
+    """Make the raw folder of a plan; it goes on with what is there.
 
     Raises
     ------
@@ -26,8 +68,6 @@ def begin(plan: Plan) -> None:
         If it cannot be written.
     """
     try:
-        if plan.request.resume is None and plan.raw.exists():
-            shutil.rmtree(plan.raw)
         plan.raw.mkdir(parents=True, mode=0o700, exist_ok=True)
         plan.raw.chmod(0o700)  # whatever the umask: environments and arguments are in there
         counters = [name for each in plan.manifest.passes for name in each.counters]
@@ -35,9 +75,7 @@ def begin(plan: Plan) -> None:
             (plan.raw / accumulated.FILE).write_text(text, encoding="utf-8")
         manifest.write(plan.raw, plan.manifest)
     except OSError as error:
-        raise InputError(
-            f"{plan.raw} cannot be written: {error.strerror}", hint="choose another -o"
-        ) from error
+        raise _unwritable(plan, error) from error
 
 
 def size(folder: Path) -> int:

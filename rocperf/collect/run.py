@@ -83,20 +83,20 @@ def collect(plan: Plan, on_event: OnEvent) -> Collected:
     UsageError
         If the region that counters are wanted of does not occur.
     """
-    raw_folder.begin(plan)
-    for text in plan.warnings:
-        on_event(events.Notice(0, len(plan.manifest.passes), text))
-    with Interrupts() as interrupts:
-        session = _Session(plan, on_event, interrupts)
-        session.run()
-    session.raise_if_nothing()
+    with raw_folder.begun(plan):
+        for text in plan.warnings:
+            on_event(events.Notice(0, len(plan.manifest.passes), text))
+        with Interrupts() as interrupts:
+            session = _Session(plan, on_event, interrupts)
+            session.run()
+        session.raise_if_nothing()
 
-    def tell(event: object) -> None:
-        # What became of the passes was told when it happened.
-        if not (isinstance(event, Note) and event.code.startswith("pass-")):
-            on_event(event)
+        def tell(event: object) -> None:
+            # What became of the passes was told when it happened.
+            if not (isinstance(event, Note) and event.code.startswith("pass-")):
+                on_event(event)
 
-    ingest([plan.raw], plan.output, mode="replace", merge=True, on_event=tell)
+        ingest([plan.raw], plan.output, mode="replace", merge=True, on_event=tell)
     records = session.manifest.passes
     lacking = [each.number for each in records if not each.complete]
     if lacking:

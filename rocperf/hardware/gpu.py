@@ -64,8 +64,8 @@ class Gpu:
     dram_bytes_per_s: float | None = None
     l2_bytes: int | None = None
     l3_bytes: int | None = None
-    facts: GpuFacts | None = None
-    products: tuple[Product, ...] = ()
+    facts: GpuFacts | None = field(default=None, repr=False)
+    products: tuple[Product, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     _known: Mapping[str, Known] = field(default_factory=dict[str, Known], repr=False, compare=False)
 
