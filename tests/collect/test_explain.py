@@ -94,9 +94,9 @@ def test_a_time_limit_mentions_xnack_only_where_it_is_unset_and_exists() -> None
 
 
 def test_oddities_of_a_pass_that_brought_data() -> None:
-    counters = {"SQ_WAVES": 8.0, "GRBM_GUI_ACTIVE": 5.0, "A": 0.0, "B": 0.0}
+    counters = {"SQ_WAVES": 8.0, "GRBM_GUI_ACTIVE": 5.0, "SQ_INSTS_VALU": 0.0, "B": 0.0}
     seen = Seen(("x",), 4, counters=counters, odd_waves=(1, 4))
-    asked = Asked(("SQ_WAVES", "GRBM_GUI_ACTIVE", "A", "B", "C"), None, "gfx1201", {}, None)
+    asked = Asked(("SQ_WAVES", "GRBM_GUI_ACTIVE", *counters, "C"), None, "gfx1201", {}, None)
     log = "W1201 00:00:00.0 1 a] Device 0 could not be locked for profiling"
 
     verdict = explain(asked, ended(3, worker=77), seen, log)

@@ -115,6 +115,8 @@ class KernelsPane(Vertical):
         # The table takes its rows when it is made, so that each search makes another.
         rows = self.query_one("#kernel-rows", Container)
         focused = isinstance(self.screen.focused, KernelRows)
+        if not rows.is_attached:
+            return
         async with rows.batch():
             await rows.remove_children()
             table = KernelRows(
@@ -124,6 +126,8 @@ class KernelsPane(Vertical):
                 render_markup=False,
                 show_row_labels=False,
             )
+            if not rows.is_attached:
+                return  # the screen was left meanwhile
             await rows.mount(table)
         if focused:
             table.focus()
