@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,6 @@ def prepare(request: Request) -> Plan:
     check(request)
     before = manifest.read(raw_of(request.resume)) if request.resume is not None else None
     request = _resumed(request, before) if before is not None else request
-    _check_program(request.argv)
     output = _output(request)
     raw = raw_of(output)
     command.check_folder(raw.absolute())
@@ -118,18 +116,6 @@ def _planned(
         return deepened(request, before, profiler, raw, ask)
     chosen = choose(request.metrics, target, ask) if can_count(profiler) else Chosen()
     return _new_manifest(request, profiler, found, target, raw, chosen), chosen
-
-
-def _check_program(argv: Sequence[str]) -> None:
-    """Refuse a program that cannot be started, before anything is."""
-    if argv and shutil.which(argv[0]) is None:
-        there = Path(argv[0]).is_file()
-        raise UsageError(
-            f"{argv[0]} is not executable" if there else f"there is no program {argv[0]}",
-            hint="chmod +x it, or name its interpreter: rocperf collect python script.py"
-            if there
-            else "check the path; a program of this folder is ./name",
-        )
 
 
 def raw_of(output: Path) -> Path:

@@ -1,15 +1,13 @@
-"""What a collection that fails leaves of the one before it, and what it is refused for at once."""
+"""What a collection that fails leaves of the one before it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rocperf.collect import Request, prepare
-from rocperf.errors import NothingError, UsageError
+from rocperf.errors import NothingError
 
 Machine = Callable[..., None]
 
@@ -47,24 +45,3 @@ def test_a_collection_that_succeeds_replaces_both(
     run(force=True)
     assert not (Path("app.rocperf.raw") / "left.txt").exists()
     assert [path.name for path in Path().glob("app.rocperf.raw*")] == ["app.rocperf.raw"]
-
-
-@pytest.mark.parametrize(
-    ("program", "reason", "hint"),
-    [
-        ("./nope", "there is no program ./nope", "check the path"),
-        ("no-such-program", "there is no program no-such-program", "./name"),
-        ("./plain", "./plain is not executable", "chmod"),
-    ],
-)
-def test_a_program_that_cannot_start_is_refused_before_anything_is(
-    standin: Path, machine: Machine, program: str, reason: str, hint: str
-) -> None:
-    machine()
-    Path("plain").write_text("#!/bin/sh\n")
-    with pytest.raises(UsageError, match=reason) as error:
-        prepare(
-            Request((program,), metrics=("waves",), rocprofv3=str(standin), stdin=Path(os.devnull))
-        )
-    assert hint in str(error.value.hint)
-    assert list(Path().glob("*.raw")) == []

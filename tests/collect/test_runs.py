@@ -213,6 +213,11 @@ def test_failures_in_words(
         run(metrics=("coalescing",))
 
 
+def test_a_program_that_does_not_exist(run: Run) -> None:
+    with pytest.raises(MachineError, match="could not be started"):
+        run("./no-such-program")
+
+
 def test_a_program_whose_interpreter_is_missing(run: Run) -> None:
     Path("script").write_text("#!/no/such/interpreter\n")
     Path("script").chmod(0o755)
