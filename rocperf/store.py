@@ -113,6 +113,7 @@ class Store:
         run = self.connection.execute
         run(f"SET memory_limit = '{MEMORY_LIMIT}'")
         run("SET preserve_insertion_order = false")
+        run("SET enable_progress_bar = false")
         place = self._working
         run(f"SET temp_directory = {_quoted(str(place) + _SPILL)}")
         scratch = _quoted(str(place) + _SCRATCH)

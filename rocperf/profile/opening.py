@@ -18,6 +18,7 @@ from rocperf.hardware import Gpu
 from rocperf.model import Requires
 from rocperf.profile import by_hand, lacking
 from rocperf.profile.answers import Answers
+from rocperf.profile.interruptible import rows_of
 from rocperf.profile.region import restrict
 from rocperf.schema import SCHEMA_VERSION
 
@@ -96,10 +97,14 @@ def _connect(path: Path) -> duckdb.DuckDBPyConnection:
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "memory_limit": MEMORY_LIMIT,
-        "lock_configuration": "true",  # a question cannot switch external access on again
     }
     try:
-        return duckdb.connect(str(path), read_only=True, config=settings)
+        connection = duckdb.connect(str(path), read_only=True, config=settings)
+        # DuckDB's own bar goes to where data goes.
+        connection.execute("SET enable_progress_bar = false")
+        # A question cannot switch external access on again.
+        connection.execute("SET lock_configuration = true")
+        return connection
     except duckdb.Error as error:
         text = str(error)
         if "Could not set lock" in text:
@@ -155,7 +160,7 @@ class Profile:
             relation = self._connection.sql(query, params=dict(params) if params else None)
             if relation is None:  # pyright: ignore[reportUnnecessaryComparison]
                 return pl.DataFrame()
-            return pl.DataFrame(relation)
+            return rows_of(self._connection, relation)
         except duckdb.Error as error:
             first, *rest = str(error).splitlines() or ["no message"]
             raise InputError(
