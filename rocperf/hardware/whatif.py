@@ -73,8 +73,12 @@ class Fill:
 
 def max_vgprs(limits: BlockLimits, waves_per_simd: int) -> int:
     """Return the most vector registers a lane with which that many waves fit a SIMD."""
-    share = limits.vgprs // waves_per_simd
-    return min(share // limits.vgpr_granule * limits.vgpr_granule, limits.max_vgprs)
+    return min(_share(limits, waves_per_simd), limits.max_vgprs)
+
+
+def _share(limits: BlockLimits, waves_per_simd: int) -> int:
+    """Return the registers a lane that each of that many waves can be given, in whole granules."""
+    return limits.vgprs // waves_per_simd // limits.vgpr_granule * limits.vgpr_granule
 
 
 def max_sgprs(limits: BlockLimits, waves_per_simd: int) -> int | None:
@@ -137,8 +141,10 @@ def _changes(now: Occupancy, resources: KernelResources, n: int) -> tuple[Change
     waves = math.ceil(n * now.waves_per_workgroup / limits.simds)
     changes: list[Change] = []
     vgprs = max_vgprs(limits, waves)
-    if allocated_vgprs(limits, resources) > vgprs:
-        changes.append(Change("vgpr", total_vgprs(limits, resources), vgprs))
+    asked = total_vgprs(limits, resources)
+    # An allocation may end beyond what a wave can address: 264 for 241 of 256 in steps of 24.
+    if asked > vgprs or allocated_vgprs(limits, resources) > _share(limits, waves):
+        changes.append(Change("vgpr", asked, vgprs))
     sgprs = max_sgprs(limits, waves)
     if sgprs is not None and resources.sgpr is not None and resources.sgpr > sgprs:
         changes.append(Change("sgpr", resources.sgpr, sgprs))

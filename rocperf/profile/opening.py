@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -13,19 +12,15 @@ from typing import Any, Literal, Self
 import duckdb
 import polars as pl
 
-from rocperf.errors import BusyError, InputError, NothingError
+from rocperf.errors import InputError, NothingError
 from rocperf.hardware import Gpu
 from rocperf.model import Requires
 from rocperf.profile import by_hand, lacking
 from rocperf.profile.answers import Answers
+from rocperf.profile.connecting import connect, is_profile
 from rocperf.profile.interruptible import rows_of
 from rocperf.profile.region import restrict
 from rocperf.schema import SCHEMA_VERSION
-
-_MAGIC_AT, _MAGIC = 8, b"DUCK"
-
-#: Memory that questions may take. A choice of ours: all analyses of a million dispatches fit.
-MEMORY_LIMIT = "1GB"
 
 #: First to last recorded event of each process, API calls included; of several the longest.
 #: Clocks of different processes are never mixed.
@@ -33,14 +28,6 @@ _WALL = """
 SELECT max(end_ns - start_ns) FROM runs
 WHERE role = 'timing' AND start_ns IS NOT NULL AND end_ns IS NOT NULL
 """
-
-
-def is_profile(path: Path) -> bool:
-    """Tell whether a file is a DuckDB database, by its first bytes."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
 
 
 def open_profile(path: str | Path, *, region: str | None = None) -> Profile:
@@ -80,7 +67,7 @@ def open_profile(path: str | Path, *, region: str | None = None) -> Profile:
         raise InputError(
             f"{path}: not a DuckDB file, so not a profile", hint="rocperf ingest reads raw output"
         )
-    connection = _connect(path)
+    connection = connect(path)
     profile = Profile(connection, path)
     try:
         profile.check_version()
@@ -91,32 +78,6 @@ def open_profile(path: str | Path, *, region: str | None = None) -> Profile:
         profile.close()
         raise
     return profile
-
-
-def _connect(path: Path) -> duckdb.DuckDBPyConnection:
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "enable_external_access": "false",
-        "memory_limit": MEMORY_LIMIT,
-    }
-    try:
-        connection = duckdb.connect(str(path), read_only=True, config=settings)
-        # DuckDB's own bar goes to where data goes.
-        connection.execute("SET enable_progress_bar = false")
-        # A question cannot switch external access on again.
-        connection.execute("SET lock_configuration = true")
-        return connection
-    except duckdb.Error as error:
-        text = str(error)
-        if "Could not set lock" in text:
-            holder = re.search(r"PID (\d+)", text)
-            who = f"PID {holder[1]}" if holder else "another program"
-            raise BusyError(
-                f"{path} is in use by {who}", hint="wait until it has finished, or stop it"
-            ) from error
-        raise InputError(
-            f"{path} cannot be opened: {text.splitlines()[0]}",
-            hint="was it written by a newer rocperf? Then upgrade; else ingest again",
-        ) from error
 
 
 class Profile:

@@ -75,6 +75,15 @@ def test_steps_are_reached_and_not_with_one_more(
             assert missed.workgroups < step.workgroups
 
 
+def test_registers_that_fit_are_no_change_of_a_step() -> None:
+    """gfx1100 gives 1,536 registers in steps of 24: five waves of 241 take 5 * 264 = 1,320."""
+    resources = KernelResources(vgpr=241, sgpr=None, lds_bytes=6145, workgroup_size=1)
+    step = calculate(facts_of("gfx1100"), resources, 32, cu_mode=False).steps[0]
+    # 128 KiB of a WGP in steps of 1 KiB: 18 workgroups of 7 KiB, 21 of 6, of which 5 * 4 fit.
+    assert (step.workgroups, [change.resource for change in step.changes]) == (20, ["lds"])
+    assert step.changes[0].at_most == 6144
+
+
 @given(launches())
 @settings(max_examples=300, deadline=None)
 def test_headroom_costs_nothing_and_one_more_does(

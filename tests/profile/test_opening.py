@@ -345,3 +345,12 @@ def test_metrics_asked_together_are_those_asked_alone(recorded: Callable[[str], 
         assert profile.metrics(ids[2:] + ids[:1]).equals(some)
         with pytest.raises(MetricError):
             profile.metrics(["no-such-metric"])
+
+
+def test_a_profile_can_be_open_twice(make: Make) -> None:
+    """Both are one database of DuckDB's, whose settings the first one locked."""
+    path = make(all_dispatches=[dispatch(1, 10, 20)])
+    with open_profile(path), open_profile(path) as second:
+        assert second.scalar("SELECT count(*) FROM dispatches") == 1
+        with pytest.raises(InputError):
+            second.sql("SET enable_external_access = true")

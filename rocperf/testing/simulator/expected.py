@@ -26,12 +26,19 @@ _ALL = (
     "scratch-reallocation", "small-copies", "stream-concurrency", "sync-stalls", "tiny-kernels",
     "warm-up",
 )  # fmt: skip
-_COPIES = ("memcpy-bandwidth", "pageable-copies", "redundant-copies", "small-copies")
+_COPIES: tuple[str, ...] = (
+    "memcpy-bandwidth",
+    "pageable-copies",
+    "redundant-copies",
+    "small-copies",
+)
 # What a sample without counters, without sizes or addresses of copies, or copies, leaves open.
-_NO_COUNTERS = {"coalescing": "counters", "lds-bank-conflicts": "counters"}
-_NO_BYTES = dict.fromkeys(_COPIES, "copies.bytes")
-_NO_ADDRESSES = {"redundant-copies": "copies.src_address"}
-_KERNELS_ONLY = _NO_COUNTERS | dict.fromkeys((*_COPIES, "copy-overlap"), "rows in copies")
+_NO_COUNTERS: dict[str, str] = {"coalescing": "counters", "lds-bank-conflicts": "counters"}
+_NO_BYTES: dict[str, str] = dict.fromkeys(_COPIES, "copies.bytes")
+_NO_ADDRESSES: dict[str, str] = {"redundant-copies": "copies.src_address"}
+_KERNELS_ONLY: dict[str, str] = _NO_COUNTERS | dict.fromkeys(
+    (*_COPIES, "copy-overlap"), "rows in copies"
+)
 _GPU = "GPU agent 1"
 
 
