@@ -230,7 +230,8 @@ def _one_metric(metric: Metric) -> str:
 
 _ANALYSES = """
 The analyses that ship, what each needs, and its options. `rocperf plugins list -v` prints the
-same of everything that is installed, plugins of your own included.
+same of everything that is installed, plugins of your own included. Each has a page that says what
+it asks, why it costs time, how it is measured, how to fix it, and when it is a false alarm.
 """
 
 
@@ -255,7 +256,8 @@ def _one_analysis(kind: AnalysisType) -> str:
         choices = (" with ".join(map(_metric_link, each)) for each in group)
         needs.append(" or ".join(choices))
     optional = [_metric_link(name) for name in requires.optional]
-    text = f"## {kind.id}\n\n{_sentence(kind.title)}\n\n"
+    text = f"## {kind.id}\n\n{_sentence(kind.title)} "
+    text += f"[Why, how to fix it, false alarms](../explanation/analyses/{kind.id}.md).\n\n"
     text += f"Needs {'; '.join(needs) or 'nothing but dispatches'}.\n"
     if optional:
         text += f"Sharper with {', '.join(optional)}.\n"
