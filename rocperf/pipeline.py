@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocperf import engine
-from rocperf.engine import Stop
+from rocperf.engine import Stop, accepted
+from rocperf.engine.accepted import Acceptance
 from rocperf.errors import UsageError
 from rocperf.hardware import Gpu
 from rocperf.metrics.catalogue import metrics as known_metrics
-from rocperf.model import Completed, Outcome, RankedFinding, Severity
+from rocperf.model import Completed, Outcome, RankedFinding
 from rocperf.plugin import AnalysisType, Plugins, configure
 from rocperf.profile import Profile, is_profile, open_profile
 from rocperf.profile.wall_time import WallTime, spent
@@ -85,18 +86,32 @@ class Summary:
 
 @dataclass(frozen=True)
 class Result:
-    """Outcomes of every analysis, with the profile that they are about."""
+    """Outcomes of every analysis, with the profile that they are about, and what is accepted."""
 
     summary: Summary
     outcomes: tuple[Outcome, ...]
     titles: dict[str, str]
     short_names: dict[str, str]
+    acceptances: tuple[Acceptance, ...] = ()
 
     @property
     def findings(self) -> tuple[RankedFinding, ...]:
-        """Every finding, the one that could save most first."""
-        found = [f for o in self.outcomes if isinstance(o, Completed) for f in o.findings]
-        return tuple(sorted(found, key=_rank))
+        """Every finding that is not accepted, the one that could save most first."""
+        return tuple(each for each in self._all if not self.acceptance(each))
+
+    @property
+    def accepted(self) -> tuple[RankedFinding, ...]:
+        """Every finding that somebody accepted, in the same order."""
+        return tuple(each for each in self._all if self.acceptance(each))
+
+    def acceptance(self, ranked: RankedFinding) -> Acceptance | None:
+        """Return why it is accepted; None when it is not."""
+        return accepted.covering(self.acceptances, ranked.finding)
+
+    @property
+    def _all(self) -> list[RankedFinding]:
+        done = (each for each in self.outcomes if isinstance(each, Completed))
+        return sorted((f for each in done for f in each.findings), key=_rank)
 
     @property
     def covered_ns(self) -> int | None:
@@ -222,6 +237,7 @@ def analyze(
             outcomes=tuple(outcomes),
             titles={name: kind.title for name, kind in chosen.items()},
             short_names=_short_names(profile),
+            acceptances=accepted.read(accepted.place()),
         )
 
 
@@ -327,11 +343,6 @@ def _gpu_name(gpu: Gpu) -> str:
 def _short_names(profile: Profile) -> dict[str, str]:
     rows = profile.sql("SELECT name, short_name FROM kernels")
     return dict(rows.iter_rows())
-
-
-def worst(result: Result) -> Severity | None:
-    """Return the severity of the worst finding; None when there is none."""
-    return max((ranked.severity for ranked in result.findings), default=None)
 
 
 def demo_folder() -> tempfile.TemporaryDirectory[str]:

@@ -13,6 +13,7 @@ import rocperf
 from rocperf import engine
 
 if TYPE_CHECKING:
+    from rocperf.model import RankedFinding
     from rocperf.pipeline import Result
 
 #: Version of the layout.
@@ -58,4 +59,15 @@ def document(result: Result) -> dict[str, Any]:
             ],
         },
         "outcomes": [engine.outcome_to_dict(outcome) for outcome in result.outcomes],
+        "accepted": [_accepted(result, ranked) for ranked in result.accepted],
+    }
+
+
+def _accepted(result: Result, ranked: RankedFinding) -> dict[str, Any]:
+    why = result.acceptance(ranked)
+    return {
+        "rule": ranked.finding.rule,
+        "subject": {"kind": ranked.finding.subject.kind, "name": ranked.finding.subject.name},
+        "reason": why.reason if why else "",
+        "date": (why.date or None) if why else None,
     }

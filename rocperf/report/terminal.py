@@ -17,6 +17,7 @@ from rocperf.model import (
     Severity,
     Skipped,
 )
+from rocperf.report.accepted import accepted_lines
 from rocperf.report.amounts import NANOSECONDS, amount, count, duration, share
 from rocperf.report.command_lines import wrap_command
 from rocperf.report.lines import wrap as _wrap
@@ -77,6 +78,7 @@ def render_text(result: Result, look: Look | None = None) -> str:
     look = look or Look()
     header = [*_header(result.summary, look), *_spent(result, look)]
     lines = [*header, "", *_findings(result, look)]
+    lines += accepted_lines(result, look)
     lines += unjudged_lines(result.outcomes, look.width, verbose=look.verbose)
     lines += _notes(result.summary, look)
     return "\n".join(lines) + "\n"
