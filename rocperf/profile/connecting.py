@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,10 @@ _MAGIC_AT, _MAGIC = 8, b"DUCK"
 
 #: Memory that questions may take. A choice of ours: all analyses of a million dispatches fit.
 MEMORY_LIMIT = "1GB"
+
+#: Settings belong to the database, not to a connection: two threads that open one at once must
+#: not both set what the first then locks.
+_SETTING = threading.Lock()
 
 
 def is_profile(path: Path) -> bool:
@@ -40,12 +45,8 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         connection = duckdb.connect(str(path), read_only=True, config=settings)
         # A profile that is open twice is one database of DuckDB's, locked when first opened.
-        locked = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
-        if not locked[0][0]:
-            # DuckDB's own bar, in a notebook, goes to where data goes.
-            connection.execute("SET enable_progress_bar = false")
-            # A question cannot switch external access on again.
-            connection.execute("SET lock_configuration = true")
+        with _SETTING:
+            _settle(connection)
         return connection
     except duckdb.Error as error:
         text = str(error)
@@ -59,3 +60,12 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
             f"{path} cannot be opened: {text.splitlines()[0]}",
             hint="was it written by a newer rocperf? Then upgrade; else ingest again",
         ) from error
+
+
+def _settle(connection: duckdb.DuckDBPyConnection) -> None:
+    locked = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
+    if not locked[0][0]:
+        # DuckDB's own bar, in a notebook, goes to where data goes.
+        connection.execute("SET enable_progress_bar = false")
+        # A question cannot switch external access on again.
+        connection.execute("SET lock_configuration = true")
