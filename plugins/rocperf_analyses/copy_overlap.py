@@ -96,7 +96,7 @@ class CopyOverlap(rocperf.Analysis[OverlapOptions]):
             rule="copy-overlap/exposed",
             subject=Subject("gpu", name, keys),
             title=f"{worst['copies']:,} copies take {timeline.lasting(worst['copies_ns'])}, "
-            f"{hidden:.0%} of it beside kernels{alike}",
+            f"{100 * hidden:.0f} % of it beside kernels{alike}",
             advice="Copy on a stream of its own with hipMemcpyAsync from pinned memory while "
             "kernels work on the piece before: two buffers, and an event between copy and use.",
             saves_ns=min(_saves(worst), wall),

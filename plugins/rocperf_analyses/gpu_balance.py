@@ -140,8 +140,8 @@ def _turns(mine: list[dict[str, Any]], any_ns: int, together: float, wall: int) 
     return Finding(
         rule="gpu-balance/turns",
         subject=Subject("process", f"process of run {run_id}", {"run_id": run_id}),
-        title=f"{len(mine)} GPUs take turns: {together:.0%} of what could run beside the busiest "
-        "does",
+        title=f"{len(mine)} GPUs take turns: {100 * together:.0f} % of what could run "
+        "beside the busiest does",
         advice="Launch on every GPU before waiting for one: hipSetDevice and launch in a loop, "
         "synchronise in a second loop; use a thread for each GPU where the host prepares work; "
         "in a pipeline split the batch into micro-batches.",

@@ -81,14 +81,19 @@ def grid_finding(
     if brief and kernel.total_ns is not None:
         mean_us = kernel.total_ns / row["dispatches"] / 1000
         doubts.append(f"at {mean_us:.1f} µs a launch costs about as much as the work")
+    spread = (
+        f"The same work, spread evenly over every compute unit, takes {100 - 100 * part:.1f} % "
+    )
+    spread += "of the time at best."
+    if brief:
+        spread = "A launch takes about as long by itself, so spreading the work has no known gain."
     yield Finding(
         rule=f"occupancy/{rule}",
         subject=Subject("kernel", kernel.name, {"kernel_id": kernel.kernel_id}),
         title=f"{kernel.name}: {what}",
         advice=advice,
-        saves_ns=saving(profile, kernel.total_ns, part),
-        reasoning=f"The same work, spread evenly over every compute unit, takes "
-        f"{100 - 100 * part:.1f} % of the time at best.",
+        saves_ns=None if brief else saving(profile, kernel.total_ns, part),
+        reasoning=spread,
         confidence="low" if brief or told.confidence == "low" else "medium",
         doubts=tuple(doubts),
         evidence=(

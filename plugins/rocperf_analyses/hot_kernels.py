@@ -90,8 +90,8 @@ def _title(rows: list[dict[str, Any]], few: int) -> str:
     more = f" and {few - 3} more" if few > 3 else ""
     takes = "takes" if few == 1 else "take"
     return (
-        f"{few} of {len(rows)} kernels {takes} {rows[few - 1]['together']:.0%} of kernel time: "
-        f"{names}{more}"
+        f"{few} of {len(rows)} kernels {takes} {100 * rows[few - 1]['together']:.0f} % "
+        f"of kernel time: {names}{more}"
     )
 
 

@@ -164,7 +164,7 @@ class HotLines(rocperf.Analysis[LineOptions]):
             subject=Subject(
                 "kernel" if row["name"] else "profile", name, {"kernel_id": row["kernel_id"]}
             ),
-            title=f"{name}: {part:.1%} of {row['of_kernel']:,} samples at {row['place']}"
+            title=f"{name}: {100 * part:.1f} % of {row['of_kernel']:,} samples at {row['place']}"
             + (f", {wait.words}" if wait else ""),
             advice=advice_for(wait, has_line=bool(row["line"])),
             saves_ns=saves,
@@ -183,8 +183,8 @@ def _bound(
         return None, "Times of the kernel were not recorded beside the samples."
     upper = upper_share(row["samples"], row["of_kernel"])
     return saving(profile, total_ns, upper), (
-        f"Waves spend {part:.1%} of the kernel's time there, {upper:.1%} at most within the error "
-        "of sampling (95 %); if that took no time at all, as much would be saved."
+        f"Waves spend {100 * part:.1f} % of the kernel's time there, {100 * upper:.1f} % at most "
+        "within the error of sampling (95 %); if that took no time at all, as much would be saved."
     )
 
 
@@ -220,7 +220,7 @@ def _doubts(profile: Profile, row: Mapping[str, Any]) -> tuple[str, ...]:
         doubts.append(f"with {row['of_kernel']:,} samples shares are known to {reach:.0f} points")
     if row["unknown"]:
         missing = row["unknown"] / row["of_kernel"]
-        doubts.append(f"{missing:.1%} of the samples have no known instruction")
+        doubts.append(f"{100 * missing:.1f} % of the samples have no known instruction")
     if row["name"] is None:
         doubts.append("the dispatches were not traced, so the samples may be of several kernels")
     if not profile.scalar(

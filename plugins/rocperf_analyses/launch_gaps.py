@@ -123,8 +123,8 @@ class LaunchGaps(rocperf.Analysis[GapOptions]):
             yield Finding(
                 rule="launch-gaps/outside",
                 subject=Subject("process", f"run {row['run_id']}", {"run_id": row["run_id"]}),
-                title=f"{(before + after) / row['wall_ns']:.0%} of the wall time lies before the "
-                f"first kernel ({timeline.lasting(before)}) or after the last "
+                title=f"{100 * (before + after) / row['wall_ns']:.0f} % of the wall time lies "
+                f"before the first kernel ({timeline.lasting(before)}) or after the last "
                 f"({timeline.lasting(after)})",
                 advice="To judge the loop, mark it with a roctx range and look inside: rocperf "
                 "analyze --region; to judge the start, run longer or profile the host.",
@@ -162,9 +162,15 @@ class LaunchGaps(rocperf.Analysis[GapOptions]):
             title=f"The GPU idles {timeline.lasting(idle_ns)} in {gaps:,} "
             f"gap{'s' if gaps > 1 else ''} {what}{timeline.worst_of(count)}",
             advice=advice,
-            saves_ns=idle_ns,
+            # Of gaps without a known cause nobody can say that they need not be.
+            saves_ns=None if cause == "unknown" else idle_ns,
             reasoning=f"Of the {timeline.lasting(gpu.span_ns)} from first to last kernel the "
-            f"GPU idles {_idle_share(gpu, rows):.1%}; without these gaps at most their time goes.",
+            f"GPU idles {100 * _idle_share(gpu, rows):.1f} %; "
+            + (
+                "what of it could go nobody can tell without the cause."
+                if cause == "unknown"
+                else "without these gaps at most their time goes."
+            ),
             confidence=confidence,
             doubts=("what the host did in these gaps was not recorded",)
             if cause == "unknown"

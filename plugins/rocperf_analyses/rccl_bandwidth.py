@@ -180,7 +180,7 @@ def _exposed(row: Mapping[str, Any], gpus: int, wall: int, ranks: collectives.Ra
     return Finding(
         rule="rccl-bandwidth/exposed",
         subject=subject,
-        title=f"RCCL runs {lasting(bare)} with no compute beside it; {hidden:.0%} of the "
+        title=f"RCCL runs {lasting(bare)} with no compute beside it; {100 * hidden:.0f} % of the "
         f"communication is hidden{worst_of(gpus)}",
         advice=advice,
         saves_ns=min(bare, wall),

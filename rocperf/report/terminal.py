@@ -140,7 +140,15 @@ def _findings(result: Result, look: Look) -> list[str]:
     lines: list[str] = []
     timed = result.summary.wall_ns and not result.summary.serialised
     if timed and all(each.severity is Severity.INFO for each in findings):
-        lines += [f"Nothing costs more than {SEVERITY_BOUNDS[0] * 100:.0f} % of the wall time.", ""]
+        text = f"Nothing costs more than {SEVERITY_BOUNDS[0] * 100:.0f} % of the wall time"
+        # A list of kernels claims nothing; idle time or copies without a bound may cost more.
+        open_ended = any(
+            each.finding.saves_ns is None
+            and each.finding.subject.kind in ("gpu", "copy", "process")
+            for each in findings
+        )
+        text += ", as far as it can be bounded." if open_ended else "."
+        lines += [*_wrap(text, look.width), ""]
     groups = [(each,) for each in findings] if look.everything else one_cause(findings)
     shown = groups if look.everything else groups[:FIRST_SCREEN]
     for number, (first, *others) in enumerate(shown, 1):

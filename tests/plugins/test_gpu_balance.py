@@ -71,7 +71,7 @@ def test_gpus_that_take_turns_are_seen() -> None:
     rules = found(trace.profile())
     assert set(rules) == {"turns"}
     assert rules["turns"].saves_ns == ms(50)
-    assert rules["turns"].title.startswith("2 GPUs take turns: 0% of what could run")
+    assert rules["turns"].title.startswith("2 GPUs take turns: 0 % of what could run")
 
 
 @pytest.mark.parametrize(("start", "flagged"), [(24, False), (26, True)])

@@ -37,7 +37,7 @@ class TestHotContract(AnalysisContract):
 
 def test_two_of_five_take_eighty_percent() -> None:
     [finding] = found(five().profile())
-    assert finding.title == "2 of 5 kernels take 80% of kernel time: a, b"
+    assert finding.title == "2 of 5 kernels take 80 % of kernel time: a, b"
     shares = [m.value for m in finding.evidence if isinstance(m, Measure)]
     assert shares == [50.0, 30.0]
     assert finding.saves_ns is None
@@ -47,7 +47,7 @@ def test_two_of_five_take_eighty_percent() -> None:
 def test_more_of_the_time_takes_more_kernels() -> None:
     assert found(five().profile(), most=0.85) == []  # 3 of 5 are no few
     [finding] = found(five().profile(), most=0.5)
-    assert "takes 50%" in finding.title
+    assert "takes 50 %" in finding.title
 
 
 def test_kernels_that_hardly_matter_are_not_listed() -> None:

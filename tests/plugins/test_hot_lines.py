@@ -72,7 +72,7 @@ def test_the_line_that_waits_for_memory_is_named_with_a_bound() -> None:
     [finding] = found(trace.profile())
     assert finding.rule == "hot-lines/line"
     assert finding.title == (
-        "gemm: 60.0% of 1,000 samples at gemm.cpp:82, waiting for global memory"
+        "gemm: 60.0 % of 1,000 samples at gemm.cpp:82, waiting for global memory"
     )
     assert "Issue the load earlier" in finding.advice
     assert finding.saves_ns == pytest.approx(6_299_000, abs=1_000)
@@ -155,8 +155,8 @@ def test_unknown_samples_dilute_and_are_said() -> None:
     sample(trace, 100, LOAD, **stalled("waitcnt"))
     sample(trace, 100, None)
     [finding] = found(trace.profile())
-    assert "50.0% of 200 samples" in finding.title
-    assert any(doubt.startswith("50.0%") for doubt in finding.doubts)
+    assert "50.0 % of 200 samples" in finding.title
+    assert any(doubt.startswith("50.0 %") for doubt in finding.doubts)
 
 
 def test_a_kernel_of_one_percent_is_left_out() -> None:
@@ -205,7 +205,7 @@ def test_a_region_sees_its_own_samples(tmp_path: Path) -> None:
     path = trace.save(tmp_path / "p.rocperf")
     with open_profile(path, region="loop") as profile:
         [finding] = found(profile)
-    assert "100.0% of 150 samples at s_waitcnt vmcnt(0)" in finding.title
+    assert "100.0 % of 150 samples at s_waitcnt vmcnt(0)" in finding.title
 
 
 @settings(max_examples=100, deadline=None)
@@ -222,7 +222,7 @@ def test_the_recorded_samples_show_the_addition(ingested: Callable[[str], Path])
         assert isinstance(outcome, Completed)
         [ranked] = outcome.findings
         finding = ranked.finding
-    assert "98.5% of 731 samples at v_add_f32_e32 v0, v0, v2" in finding.title
+    assert "98.5 % of 731 samples at v_add_f32_e32 v0, v0, v2" in finding.title
     assert finding.saves_ns is None  # neither kernels nor times were recorded
     assert finding.confidence == "medium"
     assert finding.command is None  # this GPU cannot do better

@@ -165,10 +165,11 @@ def test_the_tail_of_a_few_rounds() -> None:
     assert one(**columns | {"grid_size": 256 * 2400}) == []
 
 
-def test_short_launches_lower_the_confidence() -> None:
+def test_short_launches_lower_the_confidence_and_bound_nothing() -> None:
     trace = TraceBuilder().dispatch("k", start=0, duration=us(3), **(LAUNCH | {"grid_size": 256}))
     [finding] = found(trace.profile())
     assert finding.confidence == "low"
+    assert finding.saves_ns is None  # the launch alone takes as long
     assert "3.0 µs" in finding.doubts[-1]
 
 

@@ -72,7 +72,7 @@ def test_what_nothing_hides_is_counted_once() -> None:
     finding = found(trace.profile())["exposed"]
     assert finding.saves_ns == ms(160)
     assert finding.title == (
-        "RCCL runs 160 ms with no compute beside it; 20% of the communication is hidden"
+        "RCCL runs 160 ms with no compute beside it; 20 % of the communication is hidden"
     )
     # Of 140 ms of compute 100 run in the open: no more can be put beside it.
     assert "could hide 100 ms" in finding.reasoning

@@ -203,6 +203,13 @@ def test_a_healthy_program_is_called_so_and_what_is_left_is_short() -> None:
     assert "Nothing costs more" not in loud
 
 
+def test_idle_time_without_a_bound_is_not_called_nothing() -> None:
+    listed = ranked("k", 100_000, Severity.INFO)
+    gpu = replace(listed.finding, subject=Subject("gpu", "GPU agent 1"), saves_ns=None)
+    text = render_text(result(replace(listed, finding=gpu, share=None)))
+    assert "than 2 % of the wall time, as far as it can be bounded." in text
+
+
 def test_a_profile_without_findings_says_what_looked() -> None:
     assert "Nothing to report from 1 analysis: Coalesced access." in render_text(result())
 
