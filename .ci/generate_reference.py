@@ -232,6 +232,7 @@ _ANALYSES = """
 The analyses that ship, what each needs, and its options. `rocperf plugins list -v` prints the
 same of everything that is installed, plugins of your own included. Each has a page that says what
 it asks, why it costs time, how it is measured, how to fix it, and when it is a false alarm.
+[Recorded traces](../explanation/analyses/recorded-traces.md) shows what each says of real programs.
 """
 
 

@@ -71,3 +71,16 @@ def test_page_names_every_metric_that_decides(name: str) -> None:
     # Operations by type are a dozen metrics of one kind, named by their kind.
     kinds = {each for each in SHIPPED[name].requires.metrics if "flops" in each or "fabric" in each}
     assert set(SHIPPED[name].requires.metrics) == mentioned | kinds
+
+
+def test_table_of_recorded_traces_has_a_row_for_each_analysis_and_explains_its_letters() -> None:
+    text = (PAGES / "recorded-traces.md").read_text(encoding="utf-8")
+    traces = re.findall(r"^\d+\. `", text, flags=re.MULTILINE)
+    rows = re.findall(r"^\| \[([\w-]+)\]\(\1\.md\) \|(.*)\|$", text, flags=re.MULTILINE)
+    assert [name for name, _ in rows] == sorted(SHIPPED)
+    explained = set(re.findall(r"^\| ([a-z]{1,2}) \| \w", text, flags=re.MULTILINE))
+    for _, row in rows:
+        cells = [cell.strip() for cell in row.split("|")]
+        assert len(cells) == len(traces)
+        for cell in cells:
+            assert cell == "·" or cell.isdigit() or set(cell.split(", ")) <= explained
