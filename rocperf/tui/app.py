@@ -27,7 +27,6 @@ class ViewApp(App[None]):
 
     CSS_PATH = "app.tcss"
     TITLE = "rocperf"
-    ENABLE_COMMAND_PALETTE = False
 
     def __init__(
         self,

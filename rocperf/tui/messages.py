@@ -9,6 +9,7 @@ from textual.message import Message
 
 from rocperf.model import Outcome
 from rocperf.tui.queries import Overview
+from rocperf.tui.rows import Rows
 
 
 class OverviewReady(Message):
@@ -42,3 +43,30 @@ class AnalysingFailed(Message):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text = text
+
+
+class RowsReady(Message):
+    """A query was answered; `found` holds rows, or says why there are none."""
+
+    def __init__(self, found: Rows | str, asked: int) -> None:
+        super().__init__()
+        self.found = found
+        self.asked = asked
+
+
+class Said(Message):
+    """Something that was done behind the screen has ended so."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class Answered(Message):
+    """A question was answered: of what kind, the how-manyeth of it, and what came."""
+
+    def __init__(self, what: str, number: int, found: object) -> None:
+        super().__init__()
+        self.what = what
+        self.number = number
+        self.found = found

@@ -18,8 +18,8 @@ WITH timed AS (
     SELECT kernel_id, CASE WHEN end_ns >= start_ns THEN end_ns - start_ns END AS ns
     FROM dispatches
 )
-SELECT k.short_name, k.name, count(*) AS dispatches, sum(ns)::BIGINT AS total_ns,
-       avg(ns) AS mean_ns
+SELECT k.kernel_id, k.short_name, k.name, count(*) AS dispatches, sum(ns)::BIGINT AS total_ns,
+       avg(ns) AS mean_ns, median(ns) AS median_ns, quantile_cont(ns, 0.95) AS p95_ns
 FROM timed JOIN kernels k USING (kernel_id)
 GROUP BY ALL ORDER BY total_ns DESC NULLS LAST, k.name
 """
@@ -77,8 +77,9 @@ def kernels_by_time(profile: Profile) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        Shape (kernels with a dispatch, 6): ``short_name``, ``name``, ``dispatches``,
-        ``total_ns`` and ``mean_ns`` (null where no dispatch has a duration), ``share`` of the
+        Shape (kernels with a dispatch, 9): ``kernel_id``, ``short_name``, ``name``,
+        ``dispatches``; ``total_ns``, ``mean_ns``, ``median_ns`` and ``p95_ns`` (null where no
+        dispatch has a duration; between two dispatches they are interpolated); ``share`` of the
         summed kernel time, 0 to 1 (null where that is unknown).
     """
     frame = profile.sql(KERNELS)

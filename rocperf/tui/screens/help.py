@@ -15,11 +15,22 @@ from rocperf.tui.widgets.reading import Reading
 KEYS = (
     ("j k ↓ ↑", "move, or scroll the detail"),
     ("g G", "first, last"),
+    ("ctrl+p", "every command by name, and themes"),
     ("ctrl+d ctrl+u", "a page down, up"),
     ("h l ← →", "scroll a table sideways"),
     ("tab shift+tab", "next, previous tab; 1 2 3 go to one"),
     ("enter", "read the detail of a finding"),
     ("/", "search findings and kernels; enter keeps it, escape clears it"),
+    ("f", "severer findings only"),
+    ("e", "explain: the page of the finding's analysis"),
+    ("r", "the rows that a finding rests on, as a query"),
+    ("c", "copy the finding's next command"),
+    ("a", "accept the finding for a reason, or take that back"),
+    ("4", "ask in SQL: ctrl+r runs it, ctrl+s writes a file"),
+    ("5", "timeline: + - zoom, h l j k move, H L pan, 0 all"),
+    ("t", "the finding's place on the timeline; q comes back"),
+    ("6 7", "copies and links; runs and the quality of the data"),
+    ("d", "on a kernel: its dispatches, durations and counters"),
     ("q escape", "back; q on a table quits"),
 )
 

@@ -11,16 +11,19 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.screen import Screen
 from textual.widgets import Footer, Header, Input, Static, TabbedContent, TabPane
 from textual_fastdatatable import DataTable as FastDataTable
 
-from rocperf.engine import Stop
+from rocperf.engine import Stop, accepted
 from rocperf.errors import RocperfError
-from rocperf.model import Completed, Outcome, RankedFinding
+from rocperf.model import Completed, Outcome, Query, RankedFinding
 from rocperf.report.visible import visible
-from rocperf.tui import messages, queries
-from rocperf.tui.widgets.detail import detail_text
+from rocperf.tui import lists, messages, queries, rows
+from rocperf.tui.screens.finding_actions import FindingActions
+from rocperf.tui.screens.lists import ListsScreen
+from rocperf.tui.screens.query import QueryScreen
+from rocperf.tui.screens.timeline import TimelineScreen
+from rocperf.tui.widgets.detail import clip, detail_text
 from rocperf.tui.widgets.findings import FindingsTable, ranked_findings
 from rocperf.tui.widgets.kernels import KernelsPane, kernel_cells
 from rocperf.tui.widgets.reading import Reading
@@ -31,7 +34,7 @@ from rocperf.tui.widgets.unjudged import unjudged_text
 TABS = ("findings-tab", "kernels-tab", "unjudged-tab")
 
 
-class MainScreen(Screen[None]):
+class MainScreen(FindingActions):
     """The screen over one profile.
 
     Parameters
@@ -53,7 +56,13 @@ class MainScreen(Screen[None]):
         Binding("1", "show('findings-tab')", "Findings", show=False),
         Binding("2", "show('kernels-tab')", "Kernels", show=False),
         Binding("3", "show('unjudged-tab')", "Not judged", show=False),
+        Binding("4", "query", "Query"),
+        Binding("5", "timeline", "Timeline"),
+        Binding("6", "lists('copies')", "Copies", show=False),
+        Binding("7", "lists('runs')", "Runs", show=False),
+        Binding("d", "dispatches", "Dispatches"),
         Binding("question_mark", "app.help", "Help"),
+        *FindingActions.FINDING_BINDINGS,
     ]
 
     def __init__(
@@ -74,8 +83,10 @@ class MainScreen(Screen[None]):
         self._outcomes: Sequence[Outcome] | str = "Analysing…"
         self._notes: Sequence[tuple[str, str, int]] | str = "Reading…"
         self._ranked: list[RankedFinding] = []
+        self._at = 0
         self._overview: queries.Overview | None = None
         self._needle = ""
+        self._history: list[str] = []
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -154,13 +165,18 @@ class MainScreen(Screen[None]):
             return
         names = self._overview.short_names if self._overview else {}
         table = self.query_one(FindingsTable)
-        table.show(self._ranked, names, self._needle)
+        try:
+            kept = accepted.read(accepted.place())
+        except RocperfError as error:
+            kept = ()
+            self.say(f"{error.message}. {error.hint or ''}", wrong=True)
+        table.show(self._ranked, names, self._needle, kept, self.least)
         if not table.row_count:
             self.query_one("#detail", Reading).show(Text(self._why_none(self._outcomes)))
 
     def _why_none(self, outcomes: Sequence[Outcome]) -> str:
         if self._ranked:
-            return "Nothing matches the search."
+            return f"Nothing matches {'the filter (f)' if self.least else 'the search'}."
         judged = any(isinstance(outcome, Completed) for outcome in outcomes)
         why = "Nothing to report." if judged else "No analysis could judge this profile."
         return f"{why} Key 3 shows what could not be judged."
@@ -173,8 +189,59 @@ class MainScreen(Screen[None]):
         if event.row_key.value is not None:
             names = self._overview.short_names if self._overview else {}
             summary = self._overview.summary if self._overview else None
-            text = detail_text(self._ranked[int(event.row_key.value)], names, summary)
+            self._at = int(event.row_key.value)
+            why = self.query_one(FindingsTable).acceptance(self._at)
+            text = detail_text(self._ranked[self._at], names, summary, why)
             self.query_one("#detail", Reading).show(text)
+
+    @property
+    def chosen(self) -> RankedFinding | None:
+        """The finding under the cursor."""
+        known = self.query_one(FindingsTable).row_count and self._at < len(self._ranked)
+        return self._ranked[self._at] if known else None
+
+    def repaint(self) -> None:
+        """Show the findings again."""
+        self._paint_findings()
+
+    def ask_rows(self, query: Query) -> None:
+        """Open the screen of queries on one."""
+        sql = query.sql.strip()
+        self.owner.push_screen(QueryScreen(self._place, sql, query.params, self._history))
+
+    def action_timeline(self) -> None:
+        """Open the timeline on everything."""
+        self.owner.push_screen(TimelineScreen(self._path, self._region))
+
+    def action_place(self) -> None:
+        """Open the timeline where the finding is."""
+        if self.chosen is not None:
+            subject = self.chosen.finding.subject
+            self.owner.push_screen(TimelineScreen(self._path, self._region, subject))
+
+    def action_lists(self, what: str) -> None:
+        """Open the lists about copies and links, or about runs and the quality of the data."""
+        title, questions = {
+            "copies": ("Copies and communication", lists.COPIES),
+            "runs": ("Runs and data quality", lists.RUNS),
+        }[what]
+        self.owner.push_screen(ListsScreen(self._place, title, questions))
+
+    def action_dispatches(self) -> None:
+        """Open the lists about the kernel under the cursor."""
+        kernel = self.query_one(KernelsPane).chosen
+        if kernel is not None:
+            number, name = kernel
+            screen = ListsScreen(self._place, clip(name, 120), lists.KERNEL, {"kernel": number})
+            self.owner.push_screen(screen)
+
+    @property
+    def _place(self) -> rows.Place:
+        return rows.Place(self._path, self._region)
+
+    def action_query(self) -> None:
+        """Open the screen of queries."""
+        self.owner.push_screen(QueryScreen(self._place, history=self._history))
 
     @on(Input.Changed, "#search")
     async def _search(self, event: Input.Changed) -> None:
@@ -229,8 +296,12 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._focus_table)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer a search only where there is something to search."""
+        """Offer a search where there is something to search, and finding's keys by findings."""
         del parameters
+        if action in ("rows", "place", "explain", "copy", "accept", "severer"):
+            return self._tab == TABS[0]
+        if action == "dispatches":
+            return self._tab == TABS[1]
         return action != "search" or self._tab != TABS[2]
 
     @property

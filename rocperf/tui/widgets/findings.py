@@ -9,7 +9,8 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
-from rocperf.model import Completed, Outcome, RankedFinding
+from rocperf.engine.accepted import Acceptance, covering
+from rocperf.model import Completed, Outcome, RankedFinding, Severity
 from rocperf.report.amounts import duration, share
 from rocperf.report.terminal import shorten
 from rocperf.tui.severity import STYLES, label
@@ -51,13 +52,23 @@ class FindingsTable(DataTable[Text]):
 
     def __init__(self) -> None:
         super().__init__(id="findings", cursor_type="row")
+        self._kept: dict[int, Acceptance] = {}
+
+    def acceptance(self, number: int) -> Acceptance | None:
+        """Return why a finding is accepted; None when it is not."""
+        return self._kept.get(number)
 
     def on_mount(self) -> None:
         """Name the columns."""
         self.add_columns("severity", "saves", "subject", "rule", "title")
 
     def show(
-        self, findings: Sequence[RankedFinding], short_names: Mapping[str, str], needle: str
+        self,
+        findings: Sequence[RankedFinding],
+        short_names: Mapping[str, str],
+        needle: str,
+        acceptances: Sequence[Acceptance] = (),
+        least: Severity = Severity.INFO,
     ) -> None:
         """Show the findings whose rule, subject or title holds the needle.
 
@@ -69,11 +80,23 @@ class FindingsTable(DataTable[Text]):
             Full kernel names to those shown.
         needle
             Text searched for, in any case; empty for all.
+        acceptances
+            Findings that somebody left as they are: they come last.
+        least
+            Severity from which findings are shown.
         """
+        self._kept = {
+            number: kept
+            for number, ranked in enumerate(findings)
+            if (kept := covering(acceptances, ranked.finding))
+        }
         at = self.cursor_row
         self.clear()
-        for number, ranked in enumerate(findings):
+        order = sorted(range(len(findings)), key=lambda number: number in self._kept)
+        for number, ranked in ((each, findings[each]) for each in order):
             finding = ranked.finding
+            if ranked.severity < least:
+                continue
             title = shorten(finding.title, finding, dict(short_names))
             subject = short_names.get(finding.subject.name, finding.subject.name)
             searched = f"{finding.rule}\n{finding.subject.name}\n{subject}\n{title}"
@@ -83,7 +106,9 @@ class FindingsTable(DataTable[Text]):
             if ranked.share is not None:
                 saves += f" {share(ranked.share)}"
             self.add_row(
-                Text(label(ranked.severity), STYLES[ranked.severity]),
+                Text("accepted", "dim")
+                if number in self._kept
+                else Text(label(ranked.severity), STYLES[ranked.severity]),
                 Text(saves),
                 Text(clip(subject, MOST_SUBJECT)),
                 Text(clip(finding.rule, MOST_TITLE)),

@@ -33,30 +33,28 @@ def kernel_cells(kernels: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        Shape (kernels, 5), all text: numbers aligned to the right, unknown ones a dash,
+        Shape (kernels, 7), all text: numbers aligned to the right, unknown ones a dash,
         names with what acts escaped.
     """
     # One step for each distinct kernel, of which programs have thousands at most; dispatches
     # were added up by DuckDB.
     times = [
         [("–" if ns is None else duration(round(ns))).rjust(9) for ns in kernels[column]]
-        for column in ("total_ns", "mean_ns")
+        for column in ("total_ns", "mean_ns", "median_ns", "p95_ns")
     ]
     shares = [("–" if part is None else share(part)).rjust(7) for part in kernels["share"]]
     counts = [f"{count:,}".rjust(10) for count in kernels["dispatches"]]
     names = [clip(name, MOST_NAME) for name in kernels["short_name"]]
-    return pl.DataFrame(
-        {
-            "    total": times[0],
-            "  share": shares,
-            "dispatches": counts,
-            "     mean": times[1],
-            "kernel": names,
-        },
-        schema_overrides=dict.fromkeys(
-            ("    total", "  share", "dispatches", "     mean", "kernel"), pl.String
-        ),
-    )
+    columns = {
+        "    total": times[0],
+        "  share": shares,
+        "dispatches": counts,
+        "     mean": times[1],
+        "kernel": names,
+        "   median": times[2],
+        "      p95": times[3],
+    }
+    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(columns, pl.String))
 
 
 class KernelRows(FastDataTable):
@@ -83,6 +81,14 @@ class KernelsPane(Vertical):
         self._kernels: pl.DataFrame | None = None
         self._cells = pl.DataFrame()
         self._shown = pl.DataFrame()
+        self._at = 0
+
+    @property
+    def chosen(self) -> tuple[int, str] | None:
+        """Number and short name of the kernel under the cursor; None where there is none."""
+        if self._at >= self._shown.height:
+            return None
+        return int(self._shown["kernel_id"][self._at]), str(self._shown["short_name"][self._at])
 
     def compose(self) -> ComposeResult:
         """Hold rows above the full name of one of them."""
@@ -134,5 +140,6 @@ class KernelsPane(Vertical):
 
     @on(FastDataTable.RowHighlighted)
     def _show_name(self, event: FastDataTable.RowHighlighted) -> None:
+        self._at = event.cursor_row
         if event.cursor_row < self._shown.height:
             self.say(str(self._shown["name"][event.cursor_row]))
