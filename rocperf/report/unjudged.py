@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rocperf.model import Failed, Outcome, Skipped
@@ -10,6 +11,7 @@ from rocperf.report.lines import wrap
 
 #: Analyses that a command names; for more it collects what all of them need. A choice of ours.
 MOST_FOR = 4
+_LACKING = re.compile(r"\(not available on (gfx\w+(?:, gfx\w+)*)\)")
 
 
 def unjudged_lines(outcomes: Sequence[Outcome], width: int, *, verbose: bool) -> list[str]:
@@ -27,11 +29,15 @@ def unjudged_lines(outcomes: Sequence[Outcome], width: int, *, verbose: bool) ->
     lines: list[str] = []
     collecting: dict[str, list[str]] = {}
     elsewhere: list[str] = []
+    never: dict[str, list[str]] = {}
     for skipped in alike(outcomes):
         names, command = skipped.analysis.replace(" ", ""), skipped.command or ""
         ours = command.startswith("rocperf collect ")
         if command and not ours and not verbose:
             elsewhere.append(skipped.analysis)
+            continue
+        if not verbose and (target := lacking_target(skipped)) is not None:
+            never.setdefault(target, []).append(skipped.analysis)
             continue
         text = f"{skipped.analysis}: needs {'; '.join(skipped.missing)}"
         lines += wrap(text, width, "  ", "    ")
@@ -44,6 +50,9 @@ def unjudged_lines(outcomes: Sequence[Outcome], width: int, *, verbose: bool) ->
     if elsewhere:
         text = f"{', '.join(elsewhere)}: needs what rocperf collect does not record (-v says how)"
         lines += wrap(text, width, "  ", "    ")
+    for target, those in never.items():
+        text = f"{', '.join(those)}: needs counters that {target} does not have (-v names them)"
+        lines += wrap(text, width, "  ", "    ")
     for outcome in outcomes:
         if isinstance(outcome, Failed):
             text = f"{outcome.analysis}: failed: {outcome.error}"
@@ -55,6 +64,15 @@ def unjudged_lines(outcomes: Sequence[Outcome], width: int, *, verbose: bool) ->
         command = command.replace("--for \0 ", f"--for {','.join(those)} " if some else "", 1)
         lines += wrap_command(command, width, "  $ ", "    ")
     return ["", "Could not be judged:", *lines] if lines else []
+
+
+def lacking_target(skipped: Skipped) -> str | None:
+    """Name the GPU that lacks counters of an analysis, so that no collecting lets it judge."""
+    for text in skipped.missing:
+        found = _LACKING.search(text)
+        if found and " or " not in text:  # else the other way may still be open
+            return found.group(1)
+    return None
 
 
 def alike(outcomes: Sequence[Outcome]) -> list[Skipped]:
