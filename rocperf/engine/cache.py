@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any, Self
 
@@ -73,4 +76,30 @@ class Cache:
 
 def _key(analysis: Analysis[Any]) -> str:
     options = dataclasses.asdict(analysis.options)
-    return json.dumps([analysis.id, rocperf.__version__, options], sort_keys=True, default=str)
+    module = sys.modules.get(type(analysis).__module__)
+    folder = str(Path(file).parent) if module and (file := module.__file__) else ""
+    named = [analysis.id, rocperf.__version__, code_of(folder), options]
+    return json.dumps(named, sort_keys=True, default=str)
+
+
+@functools.cache
+def code_of(folder: str) -> str:
+    """Return what tells versions of the code apart where the version's number stays the same.
+
+    In a source tree an outcome of yesterday's code must not be shown as today's.
+
+    Parameters
+    ----------
+    folder
+        Where the module of the analysis is, with the modules that it shares; all of rocperf,
+        whose formulas it asks, counts as well.
+    """
+    ours = Path(rocperf.__file__).parent
+    files = [each for each in ours.rglob("*") if each.suffix in (".py", ".toml", ".sql")]
+    files += Path(folder).glob("*.py") if folder else []
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        with contextlib.suppress(OSError):
+            state = file.stat()
+            digest.update(f"{file} {state.st_mtime_ns} {state.st_size}\n".encode())
+    return digest.hexdigest()[:16]

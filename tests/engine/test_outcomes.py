@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import rocperf
 from rocperf import Finding, Measure, Query, Requires, Subject, UnjudgedError, engine, option
+from rocperf.engine.cache import code_of
 from rocperf.engine.grade import grade
 from rocperf.model import Completed, Confidence, Failed, Outcome, RankedFinding, Severity, Skipped
 from rocperf.plugin import Analysis
@@ -191,6 +192,33 @@ def test_a_kept_outcome_is_not_asked_again(tmp_path: Path) -> None:
     with open_profile(path) as profile:
         outcome_of(profile, analysis)
     assert type(analysis).times == 2  # type: ignore[attr-defined]
+
+
+def test_an_outcome_of_other_code_is_not_used(tmp_path: Path) -> None:
+    path = TraceBuilder().dispatch("k", start=0, duration=us(1)).save(tmp_path / "p.rocperf")
+    analysis = asked(finding(saves_ns=7))
+    for _ in range(2):
+        with open_profile(path) as profile:
+            outcome_of(profile, analysis)
+    assert type(analysis).times == 1  # type: ignore[attr-defined]  # Asked counts
+    kept = tmp_path / "p.rocperf.findings.json"
+    held = kept.read_text(encoding="utf-8")
+    [key] = json.loads(held)["outcomes"]
+    code = json.loads(key)[2]
+    assert len(code) == 16
+    kept.write_text(held.replace(code, "0" * len(code)), encoding="utf-8")
+    with open_profile(path) as profile:
+        outcome_of(profile, analysis)
+    assert type(analysis).times == 2  # type: ignore[attr-defined]
+
+
+def test_code_is_told_apart_by_what_is_in_its_folder(tmp_path: Path) -> None:
+    module = tmp_path / "question.py"
+    module.write_text("LIMIT = 1\n", encoding="utf-8")
+    before = code_of.__wrapped__(str(tmp_path))
+    assert code_of.__wrapped__(str(tmp_path)) == before
+    module.write_text("LIMIT = 100\n", encoding="utf-8")
+    assert code_of.__wrapped__(str(tmp_path)) != before
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"profile": 1}', "\x00", '{"outcomes": 5}'])
