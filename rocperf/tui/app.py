@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from rocperf.engine import Stop
@@ -45,6 +46,15 @@ class ViewApp(App[None]):
     def get_default_screen(self) -> Screen[Any]:
         """Begin on the findings."""
         return self._main
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """List what the keys of a screen do beside what every screen can, such as themes."""
+        yield from super().get_system_commands(screen)  # pyright: ignore[reportUnknownMemberType]
+        for key, active in screen.active_bindings.items():
+            binding = active.binding
+            if binding.description and not binding.system and active.node is screen:
+                run = partial(self.run_action, binding.action, active.node)
+                yield SystemCommand(binding.description, f"key {key}", run)
 
     def on_unmount(self) -> None:
         """End what runs behind the screen: Python waits for its threads before it exits."""

@@ -181,3 +181,17 @@ async def test_a_profile_without_times_says_so(tmp_path: Path) -> None:
         assert "Nothing here has a time" in under(app)
         await pilot.press("plus", "j", "l", "0", "q")
         assert app.is_running
+
+
+async def test_the_palette_holds_what_keys_do(busy_profile: Path) -> None:
+    app = ViewApp(busy_profile, (), lambda _: ())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        listed = {each.title for each in app.get_system_commands(app.screen)}
+        assert {"Query", "Timeline", "Copies", "Runs", "Accept", "Explain", "Theme"} <= listed
+        (timeline_command,) = (
+            each for each in app.get_system_commands(app.screen) if each.help == "key 5"
+        )
+        await timeline_command.callback()
+        await settled(pilot)
+        assert isinstance(app.screen, TimelineScreen)

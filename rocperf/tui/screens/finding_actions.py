@@ -24,7 +24,7 @@ class FindingActions(Screen[None]):
 
     FINDING_BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "rows", "Rows"),
-        Binding("t", "place", "Timeline", show=False),
+        Binding("t", "place", "Place on the timeline", show=False),
         Binding("e", "explain", "Explain"),
         Binding("c", "copy", "Copy command"),
         Binding("a", "accept", "Accept"),
