@@ -14,7 +14,7 @@ from rocperf.collect.limits import ANCHORS
 from rocperf.collect.waiting import waiting
 from rocperf.errors import InputError, NothingError, UsageError
 from rocperf.ingest.load import ingest
-from rocperf.metrics.trust import RAISED
+from rocperf.metrics.trust import RAISED, UNGATED
 from rocperf.profile import open_profile
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ class Seen:
     def gated(self) -> bool:
         """Whether waves ran and nothing else was counted: the counters' clock stood still."""
         others = {n: v for n, v in self.counters.items() if n not in ANCHORS}
-        telling = len(others) > 1 and not RAISED.isdisjoint(others)
-        return self.counters.get("SQ_WAVES", 0) > 0 and telling and not any(others.values())
+        telling = len(others) > 1 and any(others.get(name) == 0 for name in RAISED)
+        still = not any(value for name, value in others.items() if name not in UNGATED)
+        return self.counters.get("SQ_WAVES", 0) > 0 and telling and still
 
 
 def look(folder: Path) -> Seen:

@@ -9,7 +9,7 @@ import polars as pl
 from rocperf.hardware import Gpu
 from rocperf.metrics.consistency import broken
 from rocperf.metrics.invariants import CLOCK, CODE
-from rocperf.metrics.trust import FIX_CLOCKS, RAISED
+from rocperf.metrics.trust import FIX_CLOCKS, RAISED, UNGATED
 
 if TYPE_CHECKING:
     from rocperf.ingest.sink import StoreSink
@@ -48,9 +48,9 @@ def _note_gated(sink: StoreSink) -> None:
         " FROM counter_values GROUP BY run_id, counter)"
         " SELECT run_id, max(n) FROM seen GROUP BY run_id"
         " HAVING max(most) FILTER (counter = 'SQ_WAVES') > 0"
-        " AND max(most) FILTER (counter NOT IN ('SQ_WAVES', 'GRBM_GUI_ACTIVE')) = 0"
-        " AND count(*) FILTER (list_contains($raised, counter)) > 0 ORDER BY run_id",
-        {"raised": sorted(RAISED)},
+        " AND coalesce(max(most) FILTER (NOT list_contains($ungated, counter)), 0) = 0"
+        " AND count(*) FILTER (list_contains($raised, counter) AND most = 0) > 0 ORDER BY run_id",
+        {"raised": sorted(RAISED), "ungated": list(UNGATED)},
     ).fetchall()
     for run_id, dispatches in rows:
         sink.note(

@@ -13,7 +13,7 @@ import duckdb
 
 from rocperf.hardware import Gpu
 from rocperf.metrics.expression import TIME
-from rocperf.metrics.trust import RAISED
+from rocperf.metrics.trust import RAISED, UNGATED
 
 GpuOf = Callable[[int, int | None], Gpu | None]
 Per = Literal["kernel", "dispatch"]
@@ -196,6 +196,7 @@ def add_up(
     )
     waves, gui, valu, wave_cycles = (names.index(name) for name in ANCHORS)
     raised = ", ".join(str(c) for c, name in enumerate(names) if name in RAISED) or "NULL"
+    ungated = ", ".join(str(c) for c, name in enumerate(names) if name in UNGATED) or "NULL"
     connection.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE {RUNS} AS
@@ -204,8 +205,9 @@ def add_up(
                max(busy_ns) FILTER (c = {gui}) AS gui_ns,
                max(total) FILTER (c = {valu}) AS valu,
                max(total) FILTER (c = {wave_cycles}) AS wave_cycles,
-               bool_and(coalesce(total, 0) = 0) FILTER (c NOT IN ({waves}, {gui})) AS silent,
-               count(*) FILTER (c IN ({raised})) > 0 AS telling,
+               coalesce(bool_and(coalesce(total, 0) = 0) FILTER (c NOT IN ({ungated})), true)
+               AS silent,
+               count(*) FILTER (c IN ({raised}) AND coalesce(total, 0) = 0) > 0 AS telling,
                max_by(busy_ns, timed) AS busy_ns, max(timed) AS timed,
                max_by(busy_ns, timed) AS kernel_ns, max(timed)::BIGINT AS kernel_n,
                max(n) AS counted, true AS own_time

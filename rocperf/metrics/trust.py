@@ -25,6 +25,9 @@ RAISED = frozenset(
      "SQ_INSTS_SALU", "SQ_INSTS_VALU", "SQ_WAVE_CYCLES", "TA_TOTAL_WAVEFRONTS_sum")
 )  # fmt: skip
 
+#: Counters that go on while the others' clock stands still, as recorded on RDNA 4.
+UNGATED = ("SQ_WAVES", "GRBM_GUI_ACTIVE", "SQ_BUSY_CYCLES")
+
 #: How to fix the clocks, as ROCm's documentation has it for RDNA 3 and 4.
 FIX_CLOCKS = "sudo amd-smi set --perf-level STABLE_STD"
 

@@ -53,3 +53,16 @@ def test_a_healthy_run_is_not_noted(recorded: Callable[[str], Path], tmp_path: P
     source = recorded("rocprofv3_csv_gfx1201_bandwidth/rd_null")
     with open_profile(ingest([source], tmp_path / "h.rocperf")) as opened:
         assert opened.sql("SELECT 1 FROM notes WHERE code = 'counters-gated'").is_empty()
+
+
+def test_cycles_of_a_busy_shader_go_on_while_other_clocks_stand_still() -> None:
+    counters = {"SQ_WAVES": 64.0, "SQ_BUSY_CYCLES": 9000.0, "SQ_INSTS_VALU": 0.0}
+    found, reason = state("gfx942", "valu-instructions", counters)
+    assert found == "not trustworthy"
+    assert "clock gated" in reason
+
+
+def test_cycles_of_a_busy_shader_alone_tell_nothing() -> None:
+    counters = {"SQ_WAVES": 64.0, "SQ_BUSY_CYCLES": 9000.0, "SQ_LDS_IDX_ACTIVE": 0.0}
+    found, _ = state("gfx942", "lds-conflict-share", counters | {"SQ_LDS_BANK_CONFLICT": 0.0})
+    assert found == "not applicable"
