@@ -7,12 +7,16 @@ staged, and the launches are read from the rows of that counter: a third of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Generator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocperf.ingest.instances import REASON, USABLE, note_unusable, repeats
+from rocperf.ingest.rocprofv3_csv.launches import Launches
+from rocperf.ingest.rocprofv3_csv.plain import UnfitError, plain_rows
 from rocperf.ingest.rocprofv3_csv.selects import counted, select
-from rocperf.ingest.rocprofv3_csv.table import any_rejected
+from rocperf.ingest.rocprofv3_csv.table import STAGED, any_rejected
 from rocperf.ingest.sink import INCOMING
 
 if TYPE_CHECKING:
@@ -44,7 +48,6 @@ def stage_values(table: Table, sink: Sink) -> str | None:
     """
     if table.source.kind != "counter_collection" or not set(_VALUES) <= set(table.header):
         return None
-    run = sink.connection.execute
     dispatch = '"Dispatch_Id"'
     if table.process_column is not None:
         # A row of another process than the first shows as one without a dispatch.
@@ -55,18 +58,25 @@ def stage_values(table: Table, sink: Sink) -> str | None:
     table.stage(sink, ", ".join(values))
     if any_rejected(sink):
         return None
+    return _counted_once(table, sink)
+
+
+def _counted_once(table: Table, sink: Sink) -> str | None:
+    """Find a counter that every dispatch of the staged values has exactly once."""
+    run = sink.connection.execute
     run(
         f'CREATE OR REPLACE TABLE {_FIRST} AS SELECT "Dispatch_Id" AS dispatch_id,'
         f' min(row) AS row FROM {table.relation} GROUP BY "Dispatch_Id"'
     )
     row = run(f"SELECT count(*), count(dispatch_id) FROM {_FIRST}").fetchall()[0]
-    if row[0] != row[1]:
+    nameless = run(f'SELECT 1 FROM {table.relation} WHERE "Counter_Name" IS NULL LIMIT 1')
+    if row[0] != row[1] or nameless.fetchall():
         return None
     # As many rows as dispatches, and as many different dispatches: each has it once.
     candidates = run(
         f'SELECT "Counter_Name" FROM {table.relation} WHERE "Counter_Name" IS NOT NULL'
-        " GROUP BY 1 HAVING count(*) = ? ORDER BY 1 LIMIT 1",
-        [row[0]],
+        ' GROUP BY 1 HAVING count(*) = ? ORDER BY "Counter_Name" = ? DESC, 1 LIMIT 1',
+        [row[0], table.counter or ""],
     ).fetchall()
     for (name,) in candidates:
         found = run(
@@ -76,6 +86,43 @@ def stage_values(table: Table, sink: Sink) -> str | None:
         if found[0] == row[:1]:
             return str(name)
     return None
+
+
+@contextlib.contextmanager
+def plain_values(table: Table, sink: Sink) -> Generator[tuple[Table, str, str]]:
+    """Read a counter file that has no damage once: stage its values, keep its launches aside.
+
+    Parameters
+    ----------
+    table
+        The file, see `rocperf.ingest.rocprofv3_csv.plain.fits`.
+    sink
+        Its connection holds the staged rows.
+
+    Yields
+    ------
+    tuple
+        The file with what is staged, a counter that every dispatch has exactly once, and the
+        relation of its rows, which can be read once.
+
+    Raises
+    ------
+    UnfitError
+        If the file is not so, or there is no such counter.
+    """
+    if table.counter is None or not set(_VALUES) <= set(table.header):
+        raise UnfitError("no counter")
+    run = sink.connection.execute
+    with Launches(table.counter) as launches:
+        run(f"DROP TABLE IF EXISTS {STAGED}")
+        with plain_rows(table, sink, _VALUES, launches.take) as rows:
+            run(f"CREATE TABLE {STAGED} AS SELECT * FROM {rows}")
+        staged = replace(table, numbered=True)
+        once = _counted_once(staged, sink)
+        if once is None:
+            raise UnfitError("no counter that each dispatch has once")
+        with launches.relation(sink, once) as relation:
+            yield staged, once, relation
 
 
 class Counters:
@@ -91,12 +138,20 @@ class Counters:
         Their numbers.
     nodes
         Node of each label of an agent that does not state it.
+    launches
+        The rows of one counter, where they were kept aside.
     """
 
     def __init__(
-        self, table: Table, sink: Sink, run_id: int, file_id: int, nodes: Mapping[str, int]
+        self,
+        table: Table,
+        sink: Sink,
+        run_id: int,
+        file_id: int,
+        nodes: Mapping[str, int],
+        launches: str | None = None,
     ) -> None:
-        self._table, self._sink = table, sink
+        self._table, self._sink, self._kept = table, sink, launches
         self._run_id, self._file_id, self._nodes = run_id, file_id, nodes
 
     def store(self, relation: str, once: str | None) -> int:
@@ -159,12 +214,15 @@ class Counters:
         mark = self._sink.mark()
         # The number of a row comes with its dispatch here, so that order does not matter.
         run("SET preserve_insertion_order = false")
+        rows = f"(SELECT * EXCLUDE (row) FROM {self._kept})" if self._kept else self._table.scan
         launches = (
-            f"(SELECT s.*, n.row FROM {self._table.scan} s JOIN {_FIRST} n"
+            f"(SELECT s.*, n.row FROM {rows} s JOIN {_FIRST} n"
             ' ON n.dispatch_id = s."Dispatch_Id" WHERE s."Counter_Name" = ?)'
         )
         query = f"SELECT * FROM ({select(dict(expressions), launches)}) s WHERE {self._unseen}"
         self._append("all_dispatches", query, once)
+        if self._kept is not None:
+            return True
         run("SET preserve_insertion_order = true")
         if any_rejected(self._sink):
             run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"duration(?:_?ns|_?\(ns\))?", re.IGNORECASE)
 _TIMES = {"Start_Timestamp", "End_Timestamp"}
+
+
+def duration_column(header: Sequence[str]) -> str | None:
+    """Name the column of durations, if there is one."""
+    return next((each for each in header if _NAME.fullmatch(each)), None)
 
 
 def disagreeing(table: Table, sink: Sink) -> tuple[int, int]:
@@ -28,7 +34,7 @@ def disagreeing(table: Table, sink: Sink) -> tuple[int, int]:
     tuple of int
         How many, and the first; 0 and 0 when all agree or the file has no such column.
     """
-    name = next((each for each in table.header if _NAME.fullmatch(each)), None)
+    name = duration_column(table.header)
     if name is None or table.rounded or not set(table.header) >= _TIMES:
         return 0, 0
     stated = f'TRY_CAST("{name}" AS HUGEINT)'

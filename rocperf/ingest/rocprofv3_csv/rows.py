@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import duckdb
 import polars as pl
 
 from rocperf.errors import InputError
-from rocperf.ingest.rocprofv3_csv.counters import Counters, stage_values
+from rocperf.ingest.rocprofv3_csv.counters import Counters, plain_values, stage_values
 from rocperf.ingest.rocprofv3_csv.durations import disagreeing
 from rocperf.ingest.rocprofv3_csv.headers import TIMES
 from rocperf.ingest.rocprofv3_csv.holes import nul_bytes
 from rocperf.ingest.rocprofv3_csv.numbering import number_by_correlation
+from rocperf.ingest.rocprofv3_csv.plain import UnfitError, fits, plain_rows
 from rocperf.ingest.rocprofv3_csv.repair import Repaired, repair
-from rocperf.ingest.rocprofv3_csv.selects import SIMPLE, Expressions, select
+from rocperf.ingest.rocprofv3_csv.selects import ESSENTIAL, SIMPLE, Expressions, select
 from rocperf.ingest.rocprofv3_csv.table import (
     Table,
     cast_relation,
@@ -42,6 +44,8 @@ def read_rows(source: SourceFile, group: Group) -> None:
     """
     run = group.sink.connection.execute
     with open_table(source) as table:
+        if fits(table) and _read_plain(table, group):
+            return
         # Numbers of records follow the file only while its order is kept.
         run("SET preserve_insertion_order = true")
         try:
@@ -56,6 +60,23 @@ def read_rows(source: SourceFile, group: Group) -> None:
             forget(group.sink)
 
 
+def _read_plain(table: Table, group: Group) -> bool:
+    """Read a file without damage; return whether it was one, else nothing of it is stored."""
+    mark = group.sink.mark()
+    try:
+        if table.source.kind == "counter_collection":
+            with plain_values(table, group.sink) as (staged, once, launches):
+                File(staged, group, once, launches).read_plain(staged.relation)
+        else:
+            columns = table.kept
+            with plain_rows(table, group.sink, columns) as relation:
+                File(table, group, None).read_plain(relation)
+    except UnfitError:
+        group.sink.back_to(mark)
+        return False
+    return True
+
+
 class File:
     """Reads one open file.
 
@@ -67,14 +88,25 @@ class File:
         The files that it belongs to.
     once
         See `rocperf.ingest.rocprofv3_csv.counters.stage_values`.
+    launches
+        See `rocperf.ingest.rocprofv3_csv.counters.plain_values`.
     """
 
-    def __init__(self, table: Table, group: Group, once: str | None) -> None:
-        self.table, self.group, self.once = table, group, once
+    def __init__(
+        self, table: Table, group: Group, once: str | None, launches: str | None = None
+    ) -> None:
+        self.table, self.group, self.once, self.launches = table, group, once, launches
         self.source, self.sink = table.source, group.sink
         self.counters = self.source.kind == "counter_collection"
         self.file_id = 0
-        self.stored = 0
+        self.stored = self.incomplete = 0
+
+    def read_plain(self, relation: str) -> None:
+        """Read it as it is: one process, no damage."""
+        run_id = self.group.run(self.table.process, self.table.threads)
+        self.file_id = self.sink.file(self.source, run_id)
+        self._store(run_id, relation, (), "")
+        self._note_kind()
 
     def read(self) -> None:
         """Read it, once for each process in it."""
@@ -90,9 +122,22 @@ class File:
             if number == 0:
                 self.file_id = self.sink.file(self.source, None if several else run_id)
             only = f'"{column}" = {pid}' if several else ""
-            self._store(run_id, self.table.relation, (), only)
+            if several and number == 0:
+                self._complete(self.table.relation, (str(column),))
+            self._store(run_id, self._complete(self.table.relation), (), only)
             if number == 0:
                 self._look_at_rejected(run_id)
+        self._note_kind()
+        if whole:
+            self._note_durations()
+        count, first = nul_bytes(self.source.text)
+        if count:
+            text = f"{count:,} NUL byte{'s' * (count > 1)} at offset {first:,}: a hole, or damage"
+            self._note("warning", "nul-bytes", text)
+        if not self.stored:
+            self._note("warning", "file-empty", "0 rows")
+
+    def _note_kind(self) -> None:
         if self.source.version == "rocpd-convert":
             self._note(
                 "info",
@@ -105,14 +150,6 @@ class File:
             )
         elif not self.counters and self.source.kind in SIMPLE:
             self._note_times()
-        if whole:
-            self._note_durations()
-        count, first = nul_bytes(self.source.text)
-        if count:
-            text = f"{count:,} NUL byte{'s' * (count > 1)} at offset {first:,}: a hole, or damage"
-            self._note("warning", "nul-bytes", text)
-        if not self.stored:
-            self._note("warning", "file-empty", "0 rows")
 
     def _note(
         self, severity: str, code: str, text: str, row: int | None = None, rows: int | None = None
@@ -125,18 +162,36 @@ class File:
             f'SELECT DISTINCT "{column}" AS p FROM {self.table.relation} WHERE p IS NOT NULL'
             " ORDER BY p"
         ).fetchall()
-        return [int(row[0]) for row in rows]
+        # The first one's first, as when the quick way had been tried before.
+        return sorted((int(row[0]) for row in rows), key=lambda pid: pid != self.table.process)
 
     def _expressions(self) -> tuple[str, Expressions]:
         target, build = SIMPLE[self.source.kind or ""]
         return target, build(self.table.header, self.group.agents.nodes, self.table.rounded)
+
+    def _complete(self, relation: str, needed: Sequence[str] | None = None) -> str:
+        """Leave out, count and tell the rows without what their table cannot do without."""
+        if needed is None:
+            found = ESSENTIAL.get(self.source.kind or "", ())
+            needed = [name for name in found if name in self.table.header]
+        absent = " OR ".join(f'"{name}" IS NULL' for name in needed) or "false"
+        ((count, first),) = self.sink.connection.execute(
+            f"SELECT count(*), min(row) FROM {relation} WHERE {absent}"
+        ).fetchall()
+        if not count:
+            return relation
+        self.incomplete += count
+        rows = "1 row" if count == 1 else f"{count:,} rows"
+        text = f"line {first + 1}: no {' or '.join(needed)} ({rows} rejected)"
+        self._note("warning", "rows-rejected", text, first, count)
+        return f"(SELECT * FROM {relation} WHERE NOT ({absent}))"
 
     def _store(self, run_id: int, relation: str, params: tuple[object, ...], only: str) -> None:
         if only:
             relation = f"(SELECT * FROM {relation} WHERE {only})"
         if self.counters:
             nodes = self.group.agents.nodes
-            counters = Counters(self.table, self.sink, run_id, self.file_id, nodes)
+            counters = Counters(self.table, self.sink, run_id, self.file_id, nodes, self.launches)
             done = counters.store(relation, self.once)
             self.once = None
         else:
@@ -148,7 +203,7 @@ class File:
             elif target == "all_dispatches":
                 self._forget_counted(run_id)
         self.stored += done
-        self.sink.records(self.file_id, stored=self.stored, rejected=0)
+        self.sink.records(self.file_id, stored=self.stored, rejected=self.incomplete)
         self.sink.progress(self.source, self.stored, self.source.size)
 
     def _forget_counted(self, run_id: int) -> None:
@@ -225,14 +280,15 @@ class File:
         )
         frame = pl.DataFrame({"row": [row for row, _ in result.rows], **columns})
         self.sink.connection.register("repaired", arrow(frame))
-        self._store(run_id, cast_relation("repaired", self.table.types), (), "")
+        relation = self._complete(cast_relation("repaired", self.table.types))
+        self._store(run_id, relation, (), "")
         self.sink.connection.unregister("repaired")
 
     def _tell(self, result: Repaired) -> None:
         self.sink.records(
             self.file_id,
             stored=self.stored,
-            rejected=len(result.lost) + (result.cut is not None),
+            rejected=len(result.lost) + (result.cut is not None) + self.incomplete,
         )
         if result.rows:
             count = len(result.rows)

@@ -10,6 +10,17 @@ from collections.abc import Callable, Collection, Mapping
 
 Expressions = dict[str, str]
 
+#: What has no name is kept under this one.
+UNNAMED = "(unnamed)"
+
+#: By kind: columns without which a row means nothing.
+ESSENTIAL = {
+    "kernel_trace": ("Dispatch_Id",),
+    "counter_collection": ("Dispatch_Id", "Counter_Name"),
+    "memory_allocation_trace": ("Operation",),
+    "scratch_memory_trace": ("Operation",),
+}
+
 
 def agent(column: str, nodes: Mapping[str, int]) -> str:
     """Read ``4``, ``"Agent 4"`` and ``"GPU 0"`` as a node number.
@@ -54,7 +65,7 @@ _RESOURCES = {"vgpr": "VGPR_Count", "agpr": "Accum_VGPR_Count", "sgpr": "SGPR_Co
 
 def _dispatch(has: Collection[str], nodes: Mapping[str, int], rounded: bool) -> Expressions:
     found = {
-        "kernel": 'f."Kernel_Name"',
+        "kernel": f"coalesce(f.\"Kernel_Name\", '{UNNAMED}')",
         "dispatch_id": 'f."Dispatch_Id"' if "Dispatch_Id" in has else "f.row",
         "agent_id": agent("Agent_Id", nodes),
         **_plain(has, _IDS),
@@ -108,7 +119,7 @@ def api_calls(has: Collection[str], nodes: Mapping[str, int], rounded: bool) -> 
         f" WHEN starts_with({domain}, 'HSA_') THEN 'hsa'"
         f" WHEN starts_with({domain}, 'MARKER_') THEN {domain}"
         f" ELSE lower(regexp_replace({domain}, '_(CORE_)?API.*$', '')) END",
-        "name": 'f."Function"',
+        "name": f"coalesce(f.\"Function\", '{UNNAMED}')",
         **_plain(has, {k: _IDS[k] for k in ("thread_id", "correlation_id")}),
         **_times(has, rounded),
         "row": "f.row",

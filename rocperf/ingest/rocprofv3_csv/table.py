@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rocperf.ingest.source import Sink, SourceFile
 
 _REJECTS, _SCANS = "csv_rejects", "csv_scans"
-_RAW = "scratch.main.raw"
+#: What `Table.stage` reads into.
+STAGED = "scratch.main.raw"
 # Columns that no table takes: the kind of the file, and an id that names nothing outside it.
 _UNUSED = frozenset({"Kind", "Kernel_Id"})
 _PROCESS = ("Process_Id", "Pid")
@@ -51,8 +52,12 @@ class Table:
         Threads that its first rows name.
     process
         The process that its first row names.
+    counter
+        The counter that its first row names.
     cut_line
         Its last line, when that does not end with a newline.
+    numbered
+        Whether what is staged has the numbers of the records in a column of its own.
     """
 
     source: SourceFile
@@ -62,7 +67,9 @@ class Table:
     link: Path
     threads: frozenset[int]
     process: int | None
+    counter: str | None
     cut_line: int | None
+    numbered: bool = False
 
     @property
     def types(self) -> dict[str, str]:
@@ -85,8 +92,15 @@ class Table:
 
     @property
     def relation(self) -> str:
-        """What `stage` read: its own columns and ``row``, the place among the records read."""
-        return f"(SELECT rowid + 1 AS row, * FROM {_RAW})"
+        """What was staged: its own columns and ``row``, the place among the records read."""
+        if self.numbered:
+            return f"(SELECT * FROM {STAGED})"
+        return f"(SELECT rowid + 1 AS row, * FROM {STAGED})"
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns that some table takes."""
+        return tuple(name for name in self.header if name not in _UNUSED)
 
     @property
     def process_column(self) -> str | None:
@@ -121,9 +135,9 @@ class Table:
             SQL of the columns to read; None for all that some table takes.
         """
         forget(sink)
-        sink.connection.execute(f"DROP TABLE IF EXISTS {_RAW}")
-        kept = only or ", ".join(f'"{name}"' for name in self.header if name not in _UNUSED)
-        sink.connection.execute(f"CREATE TABLE {_RAW} AS SELECT {kept} FROM {self.scan}")
+        sink.connection.execute(f"DROP TABLE IF EXISTS {STAGED}")
+        kept = only or ", ".join(f'"{name}"' for name in self.kept)
+        sink.connection.execute(f"CREATE TABLE {STAGED} AS SELECT {kept} FROM {self.scan}")
 
 
 @contextlib.contextmanager
@@ -153,6 +167,7 @@ def open_table(source: SourceFile) -> Generator[Table]:
             link=link,
             threads=frozenset(_numbers(first, header, ("Thread_Id",))),
             process=next(iter(_numbers(first, header, _PROCESS)), None),
+            counter=_counter(first, header),
             cut_line=None if tail.endswith(b"\n") else _lines(source.text),
         )
 
@@ -178,6 +193,12 @@ def _numbers(
     if place is None:
         return []
     return [int(row[place]) for row in rows if row[place].isdecimal()]
+
+
+def _counter(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str | None:
+    if not rows or "Counter_Name" not in header:
+        return None
+    return rows[0][header.index("Counter_Name")]
 
 
 def _check(source: SourceFile, header: Sequence[str]) -> None:
