@@ -51,7 +51,9 @@ def raise_nothing(sink: StoreSink) -> None:
     """
     names = [record.source.path.name for record in sink.files]
     events = [record for record in sink.files if record.source.kind not in HARMLESS]
-    if events and all(record.status == "ignored" for record in events):
+    # Files can be known only from a profile that is added to.
+    added = bool(sink.connection.execute("SELECT 1 FROM files LIMIT 1").fetchall())
+    if added and events and all(record.status == "ignored" for record in events):
         raise NothingError(
             f"nothing new: every event of these {len(names)} files is in {sink.store.target}"
             " already",

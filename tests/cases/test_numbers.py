@@ -130,3 +130,22 @@ def test_h15_a_profile_in_use_is_said_and_works_afterwards(
         holder.kill()
         holder.communicate()
     assert main(["query", str(done.path), "SELECT 1"]) == 0
+
+
+def test_l03_other_counters_do_not_make_coalescing_0(
+    case: Case, read: Reading, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = read(case("L03"))
+    assert main(["analyze", str(done.path), "--only", "coalescing"]) == 0
+    capsys.readouterr()
+    assert main(["metrics", str(done.path), "--metric", "coalescing"]) == 4
+    assert "coalescing: not available on gfx1151" in capsys.readouterr().err
+    assert main(["metrics", str(done.path)]) == 4
+    assert "none of the collected counters belongs to a metric" in capsys.readouterr().err
+
+
+def test_v27_a_summary_alone_is_nothing_to_analyse(case: Case, read: Reading) -> None:
+    done = read(case("V27/compute"))
+    assert done.code == 4
+    assert "nothing to analyse" in done.err
+    assert "already" not in done.err
