@@ -234,7 +234,7 @@ def analyze(
         )
         return Result(
             summary=summarise(profile, path, selection.region),
-            outcomes=tuple(outcomes),
+            outcomes=(*outcomes, *plugins.failures()),
             titles={name: kind.title for name, kind in chosen.items()},
             short_names=_short_names(profile),
             acceptances=accepted.read(accepted.place()),

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from rocperf.errors import PluginError, UsageError
+from rocperf.model import Failed
 from rocperf.plugin.analysis import GROUP, AnalysisType
 from rocperf.plugin.foreign import standin
 from rocperf.plugin.loading import Address, load
@@ -93,6 +94,12 @@ class Plugins:
     def rows(self) -> tuple[PluginRow, ...]:
         """Return one row a plugin, broken ones included."""
         return tuple(self._rows)
+
+    def failures(self) -> tuple[Failed, ...]:
+        """Return an outcome for each plugin that gave no analysis, so that it is told."""
+        return tuple(
+            Failed(f"plugin {row.name}", row.error) for row in self._rows if row.error is not None
+        )
 
     def _add_ours(self, entry: EntryPoint) -> None:
         version = entry.dist.version if entry.dist is not None else None

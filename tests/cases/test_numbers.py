@@ -149,3 +149,19 @@ def test_v27_a_summary_alone_is_nothing_to_analyse(case: Case, read: Reading) ->
     assert done.code == 4
     assert "nothing to analyse" in done.err
     assert "already" not in done.err
+
+
+def test_u02_a_plugin_that_is_none_is_said_beside_the_findings_of_others(
+    case: Case, read: Reading, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file of the case has no hook of ours; its message is raised by another one, too."""
+    done = read(case("V27/rocprofv3"))
+    plugin = case("U02/plugin_error.py")
+    other = plugin.with_name("other.py")
+    other.write_text('raise ValueError("closing tag [/nestedType] at [1, 2")\n')
+    told = [argument for path in (plugin, other) for argument in ("--plugin", str(path))]
+    assert main(["analyze", str(done.path), *told]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "plugin plugin_error: failed: it provides no analysis" in out
+    assert "closing tag [/nestedType] at [1, 2" in out
+    assert "launch-gaps/unknown" in out
