@@ -75,7 +75,8 @@ DISPATCHES = Table(
 )
 COUNTER_VALUES = Table(
     "counter_values",
-    "One row per dispatch and hardware counter, as measured.",
+    "One row per run, dispatch and hardware counter, as measured. A counter that several runs took"
+    " has a row of each: sum within one run.",
     (
         RUN,
         Column("dispatch_id", "UBIGINT", "Dispatch it belongs to.", required=True),
@@ -88,7 +89,7 @@ COUNTER_VALUES = Table(
 )
 COUNTERS = Table(
     "counters",
-    "Counter values with the kernel and launch that they belong to.",
+    "Counter values with the kernel and launch that they belong to; sum within one run.",
     (
         *COUNTER_VALUES.columns,
         Column("kernel_id", "UINTEGER", "Kernel."),
