@@ -206,7 +206,7 @@ def test_the_hottest_instruction_of_the_reading_kernel_is_named(ingested: Ingest
     """720 of 731 samples lie on the addition that uses what was read before it."""
     [finding] = findings(ingested("rocprofv3_csv_gfx1201_pc_sampling"), "hot-lines")
     assert finding.rule == "hot-lines/instruction"
-    assert "98.5% of 731 samples at v_add_f32_e32 v0, v0, v2" in finding.title
+    assert "98.5 % of 731 samples at v_add_f32_e32 v0, v0, v2" in finding.title
     assert finding.saves_ns is None
 
 
