@@ -19,6 +19,12 @@ PICTURES = Path(__file__).parent / "pictures"
 LOOKS = [((80, 24), "textual-dark"), ((160, 48), "textual-light")]
 
 
+@pytest.fixture(autouse=True)
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw in colour, whatever the tests run in."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
 async def settled(pilot: Pilot[None]) -> None:
     for _ in range(4):
         await pilot.app.workers.wait_for_complete()
@@ -61,6 +67,30 @@ async def test_each_screen_looks_so(
         await pilot.press(keys)
         await settled(pilot)
         check(app, PICTURES / f"{name}-{size[0]}x{size[1]}-{theme}.svg")
+
+
+@pytest.mark.parametrize("keys", "123567")
+async def test_each_screen_is_drawn_without_colour(
+    profile: Path, outcomes: tuple[Outcome, ...], keys: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = ViewApp(profile, outcomes, lambda _: ())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(keys)
+        await settled(pilot)
+        found = {
+            colour.get_truecolor()
+            for widget in app.screen.query("*")
+            if widget.is_on_screen and widget.size.area and not widget.children
+            for strip in widget.render_lines(widget.size.region)
+            for segment in strip
+            if segment.style
+            for colour in (segment.style.color, segment.style.bgcolor)
+            if colour
+        }
+        assert found
+        assert all(red == green == blue for red, green, blue in found)
 
 
 async def test_the_picture_of_the_readme_is_of_a_sample(

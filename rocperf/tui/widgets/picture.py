@@ -155,8 +155,9 @@ class Picture(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw the ruler, or one lane."""
+        # Without colour Textual goes over every style, so that a strip without one ends the screen.
         if self.extent is None:
-            return Strip.blank(self.size.width)
+            return Strip.blank(self.size.width, self.rich_style)
         room = max(self.size.height - HEAD, 1)
         self._top = min(max(self._top, self.lane - room + 1), self.lane)
         style = self.rich_style
