@@ -16,9 +16,10 @@ import tempfile
 import uuid
 import zlib
 from collections.abc import Generator
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import duckdb
 
@@ -284,6 +285,11 @@ def scratch_prefix() -> str:
 def temporary_name() -> str:
     """Make a hidden name that no other process takes and that does not look like a profile."""
     return f".{scratch_prefix()}{uuid.uuid4().hex[:12]}.part"
+
+
+def pyarrow(part: str = "") -> Any:
+    """Import pyarrow, or a part of it such as ``csv``: it comes without types."""
+    return import_module(f"pyarrow.{part}" if part else "pyarrow")
 
 
 def arrow(frame: pl.DataFrame) -> object:

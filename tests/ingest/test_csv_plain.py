@@ -170,3 +170,10 @@ def test_a_call_of_no_process_is_told() -> None:
     found = outcome("77_hip_api_trace.csv", text)
     assert len(found["api_calls"]) == 5
     assert [note[2:] for note in found["notes"] if note[0] == "rows-rejected"] == [(2, 1)]
+
+
+def test_a_value_of_no_counter_is_told_once_for_several_processes() -> None:
+    text = FILES["77_counter_collection.csv"].replace(b',77,77,640,9,"k"', b',78,78,640,9,"k"')
+    found = outcome("77_counter_collection.csv", text.replace(b'"GRBM_COUNT"', b"", 1))
+    assert len(found["counter_values"]) == 7
+    assert [note[2:] for note in found["notes"] if note[0] == "rows-rejected"] == [(2, 1)]

@@ -14,6 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rocperf.store import pyarrow
+
 if TYPE_CHECKING:
     from rocperf.ingest.rocpd.database import Field
 
@@ -52,7 +54,7 @@ class Stream:
         self._first = first.slice(1)
         self.failed = False
         self.schema = first.schema
-        self.reader = _arrow().RecordBatchReader.from_batches(first.schema, self._go())
+        self.reader = pyarrow().RecordBatchReader.from_batches(first.schema, self._go())
 
     def _go(self) -> Iterator[Any]:
         try:
@@ -65,11 +67,6 @@ class Stream:
             # Whatever the driver says, the careful way will find out and tell.
             self.failed = True
             raise
-
-
-def _arrow() -> Any:
-    """Import pyarrow, which comes without types."""
-    return import_module("pyarrow")
 
 
 @contextlib.contextmanager
@@ -98,7 +95,7 @@ def open_stream(
         If the file cannot be read this way; nothing was read.
     """
     sqlite: Any = import_module("adbc_driver_sqlite.dbapi")
-    pa = _arrow()
+    pa = pyarrow()
     types = [pa.float64() if field.kind == "real" else pa.int64() for field in fields]
     stated = ", ".join(f"{'0.0' if f.kind == 'real' else '0'} AS {f.name}" for f in fields)
     query = f"SELECT {stated} UNION ALL SELECT {', '.join(map(_value, fields))} FROM {source}"

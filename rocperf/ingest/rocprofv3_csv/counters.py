@@ -48,12 +48,13 @@ def stage_values(table: Table, sink: Sink) -> str | None:
     """
     if table.source.kind != "counter_collection" or not set(_VALUES) <= set(table.header):
         return None
-    dispatch = '"Dispatch_Id"'
+    # A row of no counter, or of another process than the first, shows as one without a dispatch.
+    usual = '"Counter_Name" IS NOT NULL'
     if table.process_column is not None:
-        # A row of another process than the first shows as one without a dispatch.
         if table.process is None:
             return None
-        dispatch = f'CASE WHEN "{table.process_column}" = {table.process} THEN {dispatch} END'
+        usual += f' AND "{table.process_column}" = {table.process}'
+    dispatch = f'CASE WHEN {usual} THEN "Dispatch_Id" END'
     values = (f'{dispatch} AS "Dispatch_Id"', '"Counter_Name"', '"Counter_Value"')
     table.stage(sink, ", ".join(values))
     if any_rejected(sink):
@@ -69,8 +70,7 @@ def _counted_once(table: Table, sink: Sink) -> str | None:
         f' min(row) AS row FROM {table.relation} GROUP BY "Dispatch_Id"'
     )
     row = run(f"SELECT count(*), count(dispatch_id) FROM {_FIRST}").fetchall()[0]
-    nameless = run(f'SELECT 1 FROM {table.relation} WHERE "Counter_Name" IS NULL LIMIT 1')
-    if row[0] != row[1] or nameless.fetchall():
+    if row[0] != row[1]:
         return None
     # As many rows as dispatches, and as many different dispatches: each has it once.
     candidates = run(
@@ -110,10 +110,10 @@ def plain_values(table: Table, sink: Sink) -> Generator[tuple[Table, str, str]]:
     UnfitError
         If the file is not so, or there is no such counter.
     """
-    if table.counter is None or not set(_VALUES) <= set(table.header):
+    if table.counter is None:
         raise UnfitError("no counter")
     run = sink.connection.execute
-    with Launches(table.counter) as launches:
+    with contextlib.closing(Launches(table.counter)) as launches:
         run(f"DROP TABLE IF EXISTS {STAGED}")
         with plain_rows(table, sink, _VALUES, launches.take) as rows:
             run(f"CREATE TABLE {STAGED} AS SELECT * FROM {rows}")
@@ -214,7 +214,7 @@ class Counters:
         mark = self._sink.mark()
         # The number of a row comes with its dispatch here, so that order does not matter.
         run("SET preserve_insertion_order = false")
-        rows = f"(SELECT * EXCLUDE (row) FROM {self._kept})" if self._kept else self._table.scan
+        rows = self._kept or self._table.scan
         launches = (
             f"(SELECT s.*, n.row FROM {rows} s JOIN {_FIRST} n"
             ' ON n.dispatch_id = s."Dispatch_Id" WHERE s."Counter_Name" = ?)'

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Generator
-from importlib import import_module
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from rocperf.ingest.rocprofv3_csv.plain import UnfitError, registered
-from rocperf.store import scratch_prefix
+from rocperf.store import pyarrow, scratch_prefix
 
 if TYPE_CHECKING:
     from rocperf.ingest.source import Sink
@@ -19,7 +17,7 @@ _NAME = "plain_launches"
 
 
 class Launches:
-    """A file of Arrow batches for the rows of one counter; a context manager.
+    """A file of Arrow batches for the rows of one counter, to be closed.
 
     They tell everything of the launches that the rows of the other counters only repeat, and may
     be as many as there are dispatches, so they are kept on disk.
@@ -32,20 +30,11 @@ class Launches:
 
     def __init__(self, counter: str) -> None:
         self._counter = counter
-        self._pa, self._compute = import_module("pyarrow"), import_module("pyarrow.compute")
+        self._ipc, self._compute = pyarrow("ipc"), pyarrow("compute")
         self._file = tempfile.TemporaryFile(prefix=scratch_prefix())  # noqa: SIM115
         self._writer: Any = None
 
-    def __enter__(self) -> Self:
-        """Begin."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Remove the file."""
         self._file.close()
 
@@ -54,7 +43,7 @@ class Launches:
         mine = self._compute.equal(found["Counter_Name"], self._counter)
         kept = found.filter(mine)
         if self._writer is None:
-            self._writer = self._pa.ipc.new_stream(self._file, kept.schema)
+            self._writer = self._ipc.new_stream(self._file, kept.schema)
         self._writer.write_table(kept)
 
     @contextlib.contextmanager
@@ -77,5 +66,5 @@ class Launches:
             raise UnfitError("another counter is needed")
         self._writer.close()
         self._file.seek(0)
-        with registered(sink, _NAME, self._pa.ipc.open_stream(self._file)):
+        with registered(sink, _NAME, self._ipc.open_stream(self._file)):
             yield _NAME

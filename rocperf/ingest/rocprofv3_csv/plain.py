@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +20,7 @@ import polars as pl
 
 from rocperf.ingest.rocprofv3_csv.durations import duration_column
 from rocperf.ingest.rocprofv3_csv.selects import ESSENTIAL
+from rocperf.store import pyarrow
 
 if TYPE_CHECKING:
     from rocperf.ingest.rocprofv3_csv.table import Table
@@ -109,8 +109,7 @@ class _Stream:
         self, table: Table, sink: Sink, columns: Sequence[str], aside: Aside | None
     ) -> None:
         self._table, self._sink, self._columns, self._aside = table, sink, columns, aside
-        self._pa, self._csv = import_module("pyarrow"), import_module("pyarrow.csv")
-        self._compute = import_module("pyarrow.compute")
+        self._pa, self._csv, self._compute = pyarrow(), pyarrow("csv"), pyarrow("compute")
         self.failed: Exception | None = None
         known = {"UBIGINT": self._pa.uint64(), "BIGINT": self._pa.int64()}
         text = self._pa.dictionary(self._pa.int32(), self._pa.string())
@@ -150,9 +149,8 @@ class _Stream:
                 raise UnfitError("empty lines")
             self._check(found)
             if self._aside is not None:
-                self._aside(self._numbered(found, done, self._table.kept))
-            told = self._numbered(found, done, self._columns)
-            yield from told.cast(schema).to_batches()
+                self._aside(found)
+            yield from self._numbered(found, done).cast(schema).to_batches()
             done += records
             self._sink.progress(self._table.source, done, offset)
         if not done:
@@ -200,11 +198,12 @@ class _Stream:
             if {ends["min"], ends["max"]} != {self._table.process}:
                 raise UnfitError("several processes")
 
-    def _numbered(self, found: Any, done: int, columns: Sequence[str]) -> Any:
+    def _numbered(self, found: Any, done: int) -> Any:
         """Put the places of the records before the columns that are asked for."""
         count = pl.int_range(done + 1, done + 1 + found.num_rows, eager=True)
         rows = cast("Any", count.to_arrow())  # pyright: ignore[reportUnknownMemberType]
-        return self._pa.table([rows, *(found[name] for name in columns)], ["row", *columns])
+        told = [rows, *(found[name] for name in self._columns)]
+        return self._pa.table(told, ["row", *self._columns])
 
 
 def _blocks(path: Path) -> Iterator[tuple[bytes, int]]:

@@ -105,7 +105,7 @@ class File:
         """Read it as it is: one process, no damage."""
         run_id = self.group.run(self.table.process, self.table.threads)
         self.file_id = self.sink.file(self.source, run_id)
-        self._store(run_id, relation, (), "")
+        self._store(run_id, relation)
         self._note_kind()
 
     def read(self) -> None:
@@ -115,17 +115,15 @@ class File:
         if self.once is not None:
             pids: list[int | None] = [self.table.process]
         else:
-            pids = self._pids(column) if column else [None]
+            pids = (self._pids(column) if column else []) or [None]
         several = len(pids) > 1
-        for number, pid in enumerate(pids or [None]):
-            run_id = self.group.run(pid, self.table.threads)
-            if number == 0:
-                self.file_id = self.sink.file(self.source, None if several else run_id)
-            only = f'"{column}" = {pid}' if several else ""
-            if several and number == 0:
-                self._complete(self.table.relation, (str(column),))
-            self._store(run_id, self._complete(self.table.relation), (), only)
-            if number == 0:
+        runs = [self.group.run(pid, self.table.threads) for pid in pids]
+        self.file_id = self.sink.file(self.source, None if several else runs[0])
+        relation = self._complete(self.table.relation, [column] if several else [])
+        for pid, run_id in zip(pids, runs, strict=True):
+            only = f'(SELECT * FROM {relation} WHERE "{column}" = {pid})'
+            self._store(run_id, only if several else relation)
+            if run_id == runs[0]:
                 self._look_at_rejected(run_id)
         self._note_kind()
         if whole:
@@ -169,12 +167,13 @@ class File:
         target, build = SIMPLE[self.source.kind or ""]
         return target, build(self.table.header, self.group.agents.nodes, self.table.rounded)
 
-    def _complete(self, relation: str, needed: Sequence[str] | None = None) -> str:
-        """Leave out, count and tell the rows without what their table cannot do without."""
-        if needed is None:
-            found = ESSENTIAL.get(self.source.kind or "", ())
-            needed = [name for name in found if name in self.table.header]
-        absent = " OR ".join(f'"{name}" IS NULL' for name in needed) or "false"
+    def _complete(self, relation: str, more: Sequence[str | None] = ()) -> str:
+        """Leave out, count and tell the rows without what their table, or `more`, asks for."""
+        found = ESSENTIAL.get(self.source.kind or "", ())
+        needed = [name for name in (*found, *more) if name in self.table.header]
+        if not needed or self.once is not None:
+            return relation
+        absent = " OR ".join(f'"{name}" IS NULL' for name in needed)
         ((count, first),) = self.sink.connection.execute(
             f"SELECT count(*), min(row) FROM {relation} WHERE {absent}"
         ).fetchall()
@@ -186,9 +185,7 @@ class File:
         self._note("warning", "rows-rejected", text, first, count)
         return f"(SELECT * FROM {relation} WHERE NOT ({absent}))"
 
-    def _store(self, run_id: int, relation: str, params: tuple[object, ...], only: str) -> None:
-        if only:
-            relation = f"(SELECT * FROM {relation} WHERE {only})"
+    def _store(self, run_id: int, relation: str) -> None:
         if self.counters:
             nodes = self.group.agents.nodes
             counters = Counters(self.table, self.sink, run_id, self.file_id, nodes, self.launches)
@@ -197,7 +194,7 @@ class File:
         else:
             target, expressions = self._expressions()
             query = select(expressions, relation)
-            done = self.sink.append_sql(target, query, params, run_id=run_id, file_id=self.file_id)
+            done = self.sink.append_sql(target, query, (), run_id=run_id, file_id=self.file_id)
             if target == "api_calls":
                 self._move_markers()
             elif target == "all_dispatches":
@@ -281,7 +278,7 @@ class File:
         frame = pl.DataFrame({"row": [row for row, _ in result.rows], **columns})
         self.sink.connection.register("repaired", arrow(frame))
         relation = self._complete(cast_relation("repaired", self.table.types))
-        self._store(run_id, relation, (), "")
+        self._store(run_id, relation)
         self.sink.connection.unregister("repaired")
 
     def _tell(self, result: Repaired) -> None:
