@@ -97,21 +97,18 @@ class Result:
     @property
     def findings(self) -> tuple[RankedFinding, ...]:
         """Every finding that is not accepted, the one that could save most first."""
-        return tuple(each for each in self._all if not self.acceptance(each))
+        return tuple(each for each, why in self._judged if why is None)
 
     @property
-    def accepted(self) -> tuple[RankedFinding, ...]:
-        """Every finding that somebody accepted, in the same order."""
-        return tuple(each for each in self._all if self.acceptance(each))
-
-    def acceptance(self, ranked: RankedFinding) -> Acceptance | None:
-        """Return why it is accepted; None when it is not."""
-        return accepted.covering(self.acceptances, ranked.finding)
+    def accepted(self) -> tuple[tuple[RankedFinding, Acceptance], ...]:
+        """Every finding that somebody accepted, in the same order, and why."""
+        return tuple((each, why) for each, why in self._judged if why is not None)
 
     @property
-    def _all(self) -> list[RankedFinding]:
+    def _judged(self) -> list[tuple[RankedFinding, Acceptance | None]]:
         done = (each for each in self.outcomes if isinstance(each, Completed))
-        return sorted((f for each in done for f in each.findings), key=_rank)
+        ranked = sorted((f for each in done for f in each.findings), key=_rank)
+        return [(each, accepted.covering(self.acceptances, each.finding)) for each in ranked]
 
     @property
     def covered_ns(self) -> int | None:

@@ -87,34 +87,27 @@ def _evaluated(profile: Profile, wanted: list[str], arguments: argparse.Namespac
         spread=arguments.spread and arguments.per == "kernel",
     )
     if not frame.height:
-        lacking = _unavailable(profile, wanted)
         raise NothingError(
-            lacking
-            or (
-                "no counters were collected for these kernels"
-                if chosen
-                else "none of the collected counters belongs to a metric"
-                if _counted(profile)
-                else "there are no counters"
-            ),
+            _why_none(profile, wanted, some=bool(chosen)),
             hint=profile.command_for("occupancy") or "rocperf collect takes counters",
         )
     order = ["place", "kernel_id", "launch_id", "run_id", "dispatch_id", "target"]
     return frame.join(kernels, on="kernel_id", how="left").sort(order, maintain_order=True)
 
 
-def _counted(profile: Profile) -> bool:
-    return bool(profile.sql("SELECT 1 FROM counter_values WHERE value IS NOT NULL LIMIT 1").height)
-
-
-def _unavailable(profile: Profile, wanted: list[str]) -> str | None:
-    """Say which of the wanted metrics no GPU of the profile has counters for, if none has."""
+def _why_none(profile: Profile, wanted: list[str], *, some: bool) -> str:
+    """Say why no metric has a row; `some`: of the kernels that were asked for."""
     from rocperf.metrics.catalogue import metrics
 
     targets = sorted({gpu.target for gpu in profile.agents if gpu.target})
-    if not wanted or not targets or any(metrics()[w].on(t) for w in wanted for t in targets):
-        return None
-    return f"{', '.join(wanted)}: not available on {', '.join(targets)}"
+    available = any(metrics()[w].on(t) for w in wanted for t in targets)
+    if wanted and targets and not available:
+        return f"{', '.join(wanted)}: not available on {', '.join(targets)}"
+    if some:
+        return "no counters were collected for these kernels"
+    if profile.sql("SELECT 1 FROM counter_values WHERE value IS NOT NULL LIMIT 1").height:
+        return "none of the collected counters belongs to a metric"
+    return "there are no counters"
 
 
 def _kernels(profile: Profile, pattern: str | None) -> pl.DataFrame:

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask, and print the rows."""
     from rocperf import pipeline
     from rocperf.errors import UsageError
-    from rocperf.profile import open_profile
+    from rocperf.profile import check_one, open_profile
 
     if arguments.schema:
         from rocperf.report.tables import schema_text
@@ -53,25 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("there is no query", hint='rocperf query FILE "SELECT …", or --schema')
     if arguments.format == "parquet" and arguments.output is None and sys.stdout.isatty():
         raise UsageError("parquet is not text", hint="name a file with -o")
-    _check_one(arguments.sql)
+    check_one(arguments.sql)
     with open_profile(pipeline.profile_path([arguments.path])) as profile:
         frame = profile.sql(arguments.sql)
     _write(frame, arguments.format, arguments.output)
     return 0
-
-
-def _check_one(sql: str) -> None:
-    """Refuse several statements, of which only the last would be answered."""
-    import duckdb
-
-    from rocperf.errors import UsageError
-
-    try:
-        number = len(duckdb.extract_statements(sql))
-    except duckdb.Error:
-        return  # asking it says what is wrong
-    if number != 1:
-        raise UsageError(f"{number} statements where one query belongs", hint="ask them one by one")
 
 
 def _write(frame: pl.DataFrame, how: str, output: Path | None) -> None:

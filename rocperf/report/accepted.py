@@ -25,10 +25,9 @@ def accepted_lines(result: Result, look: Look) -> list[str]:
             *wrap(f"{number} {are} accepted in .rocperf.toml: --all lists them", look.width),
         ]
     lines = ["", "Accepted in .rocperf.toml:"]
-    for ranked in found:
-        why = result.acceptance(ranked)
+    for ranked, why in found:
         subject = result.short_names.get(ranked.finding.subject.name, ranked.finding.subject.name)
-        when = f" ({why.date})" if why and why.date else ""
-        text = f"{ranked.finding.rule}: {subject}: {why.reason if why else ''}{when}"
+        when = f" ({why.date})" if why.date else ""
+        text = f"{ranked.finding.rule}: {subject}: {why.reason}{when}"
         lines += wrap(text, look.width, "  ", "    ")
     return lines

@@ -13,7 +13,8 @@ import rocperf
 from rocperf import engine
 
 if TYPE_CHECKING:
-    from rocperf.model import RankedFinding
+    from rocperf.engine.accepted import Acceptance
+    from rocperf.model import Finding
     from rocperf.pipeline import Result
 
 #: Version of the layout.
@@ -59,15 +60,14 @@ def document(result: Result) -> dict[str, Any]:
             ],
         },
         "outcomes": [engine.outcome_to_dict(outcome) for outcome in result.outcomes],
-        "accepted": [_accepted(result, ranked) for ranked in result.accepted],
+        "accepted": [_accepted(ranked.finding, why) for ranked, why in result.accepted],
     }
 
 
-def _accepted(result: Result, ranked: RankedFinding) -> dict[str, Any]:
-    why = result.acceptance(ranked)
+def _accepted(finding: Finding, why: Acceptance) -> dict[str, Any]:
     return {
-        "rule": ranked.finding.rule,
-        "subject": {"kind": ranked.finding.subject.kind, "name": ranked.finding.subject.name},
-        "reason": why.reason if why else "",
-        "date": (why.date or None) if why else None,
+        "rule": finding.rule,
+        "subject": {"kind": finding.subject.kind, "name": finding.subject.name},
+        "reason": why.reason,
+        "date": why.date or None,
     }

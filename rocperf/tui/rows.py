@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import polars as pl
 
 from rocperf.engine import Stop
 from rocperf.errors import InputError, UsageError
-from rocperf.profile import open_profile
+from rocperf.profile import check_one, open_profile
 from rocperf.report.amounts import count
 from rocperf.report.tables import csv_text
 from rocperf.report.visible import visible
@@ -136,14 +135,8 @@ def schema() -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def _ask(place: Place, sql: str, params: Mapping[str, object], stop: Stop | None) -> pl.DataFrame:
-    import duckdb
-
+    check_one(sql)
     stop = stop or Stop()
-    number = 1
-    with contextlib.suppress(duckdb.Error):  # asking it says what is wrong
-        number = len(duckdb.extract_statements(sql))
-    if number != 1:
-        raise UsageError(f"{number} statements where one query belongs")
     named = {key: value for key, value in params.items() if re.search(rf"\${key}\b", sql)}
     with open_profile(place.path, region=place.region) as profile, stop.watching(profile.interrupt):
         return profile.sql(sql, named)
