@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 from textual.message import Message
 
+from rocperf.errors import RocperfError
 from rocperf.model import Outcome
 from rocperf.tui.queries import Overview
 from rocperf.tui.rows import Rows
@@ -70,3 +71,10 @@ class Answered(Message):
         self.what = what
         self.number = number
         self.found = found
+
+
+def explained(error: Exception) -> str:
+    """Say what went wrong: our own errors in their words, others with their type."""
+    if isinstance(error, RocperfError):
+        return f"{error.message}. {error.hint}" if error.hint else error.message
+    return f"{type(error).__name__}: {error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from abc import abstractmethod
 from typing import ClassVar, cast
 
 from textual import work
@@ -15,6 +16,7 @@ from rocperf.errors import RocperfError
 from rocperf.model import Query, RankedFinding, Severity
 from rocperf.report.pages import page_of
 from rocperf.report.visible import visible
+from rocperf.tui.messages import explained
 from rocperf.tui.screens.asking import AskingScreen
 from rocperf.tui.screens.page import PageScreen
 
@@ -38,17 +40,17 @@ class FindingActions(Screen[None]):
         return cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]
 
     @property
+    @abstractmethod
     def chosen(self) -> RankedFinding | None:
         """The finding under the cursor; None where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def repaint(self) -> None:
         """Show the findings again, since a filter or an acceptance changed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ask_rows(self, query: Query) -> None:
         """Open the screen of queries on one."""
-        raise NotImplementedError
 
     def say(self, text: str, *, wrong: bool = False) -> None:
         """Say something for a few seconds."""
@@ -119,5 +121,5 @@ class FindingActions(Screen[None]):
                 )
                 self.say(f"accepted in {path}")
         except RocperfError as error:
-            self.say(f"{error.message}. {error.hint or ''}", wrong=True)
+            self.say(explained(error), wrong=True)
         self.repaint()

@@ -119,7 +119,7 @@ class MainScreen(FindingActions):
             overview = queries.overview(self._path, self._region, self._stop)
             self.post_message(messages.OverviewReady(overview, kernel_cells(overview.kernels)))
         except Exception as error:  # noqa: BLE001  # whatever it is, the screen says it
-            self.post_message(messages.ReadingFailed(_explain(error)))
+            self.post_message(messages.ReadingFailed(messages.explained(error)))
 
     @work(thread=True)
     def _analyse(self) -> None:
@@ -127,7 +127,7 @@ class MainScreen(FindingActions):
             outcomes = self._load() if self._given is None else self._given
             self.post_message(messages.OutcomesReady(outcomes))
         except Exception as error:  # noqa: BLE001  # whatever it is, the screen says it
-            self.post_message(messages.AnalysingFailed(_explain(error)))
+            self.post_message(messages.AnalysingFailed(messages.explained(error)))
 
     @on(messages.OverviewReady)
     async def _show_overview(self, message: messages.OverviewReady) -> None:
@@ -169,7 +169,7 @@ class MainScreen(FindingActions):
             kept = accepted.read(accepted.place())
         except RocperfError as error:
             kept = ()
-            self.say(f"{error.message}. {error.hint or ''}", wrong=True)
+            self.say(messages.explained(error), wrong=True)
         table.show(self._ranked, names, self._needle, kept, self.least)
         if not table.row_count:
             self.query_one("#detail", Reading).show(Text(self._why_none(self._outcomes)))
@@ -312,10 +312,3 @@ class MainScreen(FindingActions):
         place = {TABS[0]: "#findings", TABS[1]: "#kernels", TABS[2]: "#unjudged"}[self._tab]
         for found in self.query(place):
             found.focus()
-
-
-def _explain(error: Exception) -> str:
-    """Say what went wrong: our own errors in their words, others with their type."""
-    if isinstance(error, RocperfError):
-        return f"{error.message}. {error.hint}" if error.hint else error.message
-    return f"{type(error).__name__}: {error}"

@@ -162,7 +162,7 @@ class QueryScreen(Screen[None]):
         try:
             said = rows.export(self._place, sql, self._params, target, self._stop)
         except RocperfError as error:
-            said = f"{error.message}. {error.hint or ''}"
+            said = messages.explained(error)
         self.post_message(messages.Said(said))
 
     def action_recall(self, step: int) -> None:

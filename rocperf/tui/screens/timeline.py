@@ -105,7 +105,7 @@ class TimelineScreen(Screen[None]):
             return
         found, picture = message.found, self.query_one(Picture)
         if isinstance(found, RocperfError):
-            self._say(f"{found.message}. {found.hint or ''}")
+            self._say(messages.explained(found))
         elif isinstance(found, Begun):
             self._begin(found)
         elif message.what == "cells":

@@ -15,6 +15,7 @@ from rocperf.report.amounts import duration, share
 from rocperf.report.terminal import shorten
 from rocperf.tui.severity import STYLES, label
 from rocperf.tui.widgets.detail import clip
+from rocperf.tui.widgets.keys import READ, TABLE_KEYS
 
 #: Characters of a subject and of a title. A choice of ours: severity, saving, subject and the
 #: start of the rule fit in 80 cells; the detail has all of them in full.
@@ -39,13 +40,8 @@ class FindingsTable(DataTable[Text]):
     """One row a finding; its key is the finding's number in `findings`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select_cursor", "Read"),
-        Binding("j", "cursor_down", show=False),
-        Binding("k", "cursor_up", show=False),
-        Binding("h", "scroll_left", show=False),
-        Binding("l", "scroll_right", show=False),
-        Binding("ctrl+d", "page_down", show=False),
-        Binding("ctrl+u", "page_up", show=False),
+        READ,
+        *TABLE_KEYS,
         Binding("g", "scroll_top", show=False),
         Binding("G", "scroll_bottom", show=False),
     ]

@@ -10,24 +10,42 @@ from textual.containers import Container
 from textual_fastdatatable import DataTable as FastDataTable
 from textual_fastdatatable.backend import PolarsBackend
 
+from rocperf.tui.widgets.keys import TABLE_KEYS
+
+#: Of an Arrow-backed table.
+GRID_KEYS = (
+    *TABLE_KEYS,
+    Binding("g", "cursor_table_start", show=False),
+    Binding("G", "cursor_table_end", show=False),
+)
+
 
 class GridRows(FastDataTable):
     """Arrow-backed rows with the keys of vi. Nothing in them is markup."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", show=False),
-        Binding("k", "cursor_up", show=False),
-        Binding("h", "scroll_left", show=False),
-        Binding("l", "scroll_right", show=False),
-        Binding("ctrl+d", "page_down", show=False),
-        Binding("ctrl+u", "page_up", show=False),
-        Binding("g", "cursor_table_start", show=False),
-        Binding("G", "cursor_table_end", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*GRID_KEYS]
 
 
 class Grid(Container):
-    """Holds one table, which takes its rows when it is made: new rows make a new table."""
+    """Holds one table, which takes its rows when it is made: new rows make a new table.
+
+    Parameters
+    ----------
+    id
+        Of what holds it.
+    table_type, table_id
+        Of the table.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,  # noqa: A002  # Textual's word
+        table_type: type[FastDataTable] = GridRows,
+        table_id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self._type, self._table_id = table_type, table_id
 
     async def fill(self, cells: pl.DataFrame, *, focus: bool = False) -> None:
         """Show other rows.
@@ -39,13 +57,14 @@ class Grid(Container):
         focus
             Whether the table takes the keys, as it does when the one before had them.
         """
-        had = isinstance(self.screen.focused, GridRows)
+        had = isinstance(self.screen.focused, self._type)
         if not self.is_attached:
             return
         async with self.batch():
             await self.remove_children()
-            table = GridRows(
+            table = self._type(
                 backend=PolarsBackend(cells),
+                id=self._table_id,
                 cursor_type="row",
                 render_markup=False,
                 show_row_labels=False,

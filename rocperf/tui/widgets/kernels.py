@@ -8,14 +8,15 @@ import polars as pl
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
+from textual.binding import BindingType
+from textual.containers import Vertical
 from textual_fastdatatable import DataTable as FastDataTable
-from textual_fastdatatable.backend import PolarsBackend
 
 from rocperf.report.amounts import duration, share
 from rocperf.report.visible import visible
 from rocperf.tui.widgets.detail import clip
+from rocperf.tui.widgets.grid import GRID_KEYS, Grid
+from rocperf.tui.widgets.keys import READ
 from rocperf.tui.widgets.reading import Reading
 
 #: Characters of a short name in the table; the pane below it has the full one.
@@ -58,19 +59,13 @@ def kernel_cells(kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 class KernelRows(FastDataTable):
-    """Arrow-backed rows: they cost nothing until they are on the screen."""
+    """Kernels, of which the one under the cursor can be read in full.
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select_cursor", "Read"),
-        Binding("j", "cursor_down", show=False),
-        Binding("k", "cursor_up", show=False),
-        Binding("h", "scroll_left", show=False),
-        Binding("l", "scroll_right", show=False),
-        Binding("ctrl+d", "page_down", show=False),
-        Binding("ctrl+u", "page_up", show=False),
-        Binding("g", "cursor_table_start", show=False),
-        Binding("G", "cursor_table_end", show=False),
-    ]
+    It does not inherit from `GridRows`: Textual ranks default styles by depth, and one step more
+    lets those of its own table of the same name win over those of the Arrow-backed one.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [READ, *GRID_KEYS]
 
 
 class KernelsPane(Vertical):
@@ -92,7 +87,7 @@ class KernelsPane(Vertical):
 
     def compose(self) -> ComposeResult:
         """Hold rows above the full name of one of them."""
-        yield Container(id="kernel-rows")
+        yield Grid(id="kernel-rows", table_type=KernelRows, table_id="kernels")
         yield Reading("Reading…", id="kernel-name")
 
     async def load(self, kernels: pl.DataFrame, cells: pl.DataFrame, needle: str) -> None:
@@ -108,7 +103,7 @@ class KernelsPane(Vertical):
         found = names.str.contains(needle.lower(), literal=True)
         mask = self._kernels.select(found.alias("found"))["found"]
         self._shown = self._kernels.filter(mask)
-        await self._fill(self._cells.filter(mask))
+        await self.query_one(Grid).fill(self._cells.filter(mask))
         if not self._shown.height:
             why = "Nothing matches the search." if self._kernels.height else "No kernel was run."
             self.say(why)
@@ -116,27 +111,6 @@ class KernelsPane(Vertical):
     def say(self, text: str) -> None:
         """Say something where the full name would be."""
         self.query_one(Reading).show(Text(visible(text)))
-
-    async def _fill(self, cells: pl.DataFrame) -> None:
-        # The table takes its rows when it is made, so that each search makes another.
-        rows = self.query_one("#kernel-rows", Container)
-        focused = isinstance(self.screen.focused, KernelRows)
-        if not rows.is_attached:
-            return
-        async with rows.batch():
-            await rows.remove_children()
-            table = KernelRows(
-                backend=PolarsBackend(cells),
-                id="kernels",
-                cursor_type="row",
-                render_markup=False,
-                show_row_labels=False,
-            )
-            if not rows.is_attached:
-                return  # the screen was left meanwhile
-            await rows.mount(table)
-        if focused:
-            table.focus()
 
     @on(FastDataTable.RowHighlighted)
     def _show_name(self, event: FastDataTable.RowHighlighted) -> None:

@@ -11,16 +11,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 
-class Reading(VerticalScroll):
-    """Text that scrolls. It is shown letter by letter: never as markup.
-
-    Parameters
-    ----------
-    text
-        What it shows at first.
-    id
-        Of the pane; the text within is ``<id>-text``.
-    """
+class Pager(VerticalScroll):
+    """What scrolls by the keys of a pager."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "scroll_down", show=False),
@@ -30,6 +22,18 @@ class Reading(VerticalScroll):
         Binding("g", "scroll_home", show=False),
         Binding("G", "scroll_end", show=False),
     ]
+
+
+class Reading(Pager):
+    """Text that scrolls. It is shown letter by letter: never as markup.
+
+    Parameters
+    ----------
+    text
+        What it shows at first.
+    id
+        Of the pane; the text within is ``<id>-text``.
+    """
 
     def __init__(self, text: str, *, id: str) -> None:  # noqa: A002  # Textual's word
         super().__init__(id=id)
